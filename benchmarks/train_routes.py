@@ -24,7 +24,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.grader_data import read_lines
-from crag.text.language import detect_language
+from crag.text.language import detect_language, find_tokens
 from crag.text.route_classifier import UNIT, WEIGHTS_FILE, extract_features, known_words
 
 QUESTIONS_FILE = Path(__file__).with_name("route_questions.txt")
@@ -205,7 +205,8 @@ def main() -> None:
         route = Classifier(examples, KEPT["route"])
         talk = [replace(one, label=one.label.removeprefix("talk ")) for one in written if one.label.startswith("talk")]
         kinds = Classifier(talk, KEPT["talk"], route.words)
-        data = {"route": route.to_json(), "talk": kinds.to_json()}
+        said = {token for one in talk for _, token in find_tokens(one.question.casefold()) if token.isascii()}
+        data = {"route": route.to_json(), "talk": {**kinds.to_json(), "words": sorted(filter(str.isalpha, said))}}
         lines = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         WEIGHTS_FILE.write_text(lines.replace('],"', '],\n"') + "\n", "utf-8")
     report(examples, cross_validate(examples))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -26,6 +26,7 @@ UNIT = 0.05
 _LONGEST = 300  # characters; a longer message brings its own text
 _UNKNOWN, _MAX_RUN = "_", 4
 _MARKS = re.compile("[,;:，、；：]")
+_ADDRESS = frozenset(["you", "u", "your", "yourself", "i", "me", "my", "we", "our", "this", "here", "there", "it"])
 _LONG_WORD = re.compile(r"[a-z]{6,}")
 
 
@@ -63,6 +64,7 @@ class _Model:
     labels: list[str]
     bias: list[float]
     weights: dict[str, list[int]]
+    words: Sequence[str] = ()
 
     def probabilities(self, features: AbstractSet[str]) -> dict[str, float]:
         """Return the probability of each label; weights count less the more features there are."""
@@ -91,8 +93,17 @@ def classify_route(message: str) -> dict[str, float]:
 
 
 @lru_cache(maxsize=1000)
-def classify_small_talk(message: str) -> SmallTalk:
-    """Return the likeliest kind of small talk, if a message is small talk."""
+def classify_small_talk(message: str, least: float) -> SmallTalk | None:
+    """Return the likeliest kind of small talk; None if its share is less than `least`.
+
+    In English, None also if a word was never part of small talk, or if a question is not addressed to the program.
+    """
+    if classify_route(message).get("talk", 0.0) < least:
+        return None
     _, talk, words = _load()
+    said = {token for _, token in find_tokens(message.casefold()) if token.isascii() and token.isalpha()}
+    is_addressed = bool(said & _ADDRESS) or "?" not in message or not message.isascii()
+    if not (is_addressed and said <= set(talk.words)):
+        return None
     kinds = talk.probabilities(extract_features(message, words))
     return cast("SmallTalk", max(kinds, key=lambda kind: kinds[kind]))

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import get_args
 
-from crag.text.route_classifier import classify_route, classify_small_talk
+from crag.text.route_classifier import classify_small_talk
 from crag.types import SmallTalk
 
 _PHRASES: dict[str, dict[str, list[str]]] = tomllib.loads(
@@ -73,15 +73,9 @@ def detect_small_talk(message: str) -> SmallTalk | None:
     kinds = [_clause_kind(clause) for clause in _JOINED.split(message) if _bare(clause)]
     if not kinds or None in kinds:
         # one phrase with a comma or an “and” in it
-        return _clause_kind(re.sub("[,，、]", " ", message)) or _classify(message)
+        kind = _clause_kind(re.sub("[,，、]", " ", message))
+        return kind or (classify_small_talk(message, _SURE) if _bare(message) else None)
     return min((kind for kind in kinds if kind), key=_KINDS.index)
-
-
-def _classify(message: str) -> SmallTalk | None:
-    """Return the kind of small talk that a message surely resembles."""
-    if not _bare(message) or classify_route(message).get("talk", 0.0) < _SURE:
-        return None
-    return classify_small_talk(message)
 
 
 def is_summary_request(message: str) -> bool:
