@@ -258,7 +258,7 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     if choose_route(question).route != "document":
         return None
     is_whole, scope = _find_summary(asked) or (True, "")
-    words = _words("document_nouns").sub(" ", _words("chapter").sub(" ", scope)).strip(" \"'“”‘’.,:;?!。？！，")
+    words = _words("document_nouns").sub(" ", _words("chapter").sub(" ", scope)).strip(" \"'“”‘’「」.,:;?!。？！，")
     count = _words("count").search(asked)
     sentences = min(_parse_number(count["number"]), _MAX_SENTENCES) if count else 0
     if not sentences and _words("short").search(asked):
