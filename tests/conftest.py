@@ -123,7 +123,6 @@ def pytest_collection_finish() -> None:
 
     Looking every 700 new objects, as Python does unless told otherwise, takes another fifteenth.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
