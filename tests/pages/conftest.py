@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from crag.app.application import Application
 from crag.text.sanitization import WORD_JOINER
@@ -33,11 +34,24 @@ The grinder is cleaned on Fridays. Beans are ordered from Lisbon on the first Mo
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _packages_scanned_once() -> Iterator[None]:
-    """Without this, AppTest would scan all installed packages for components in each test."""
+def _quick_runner() -> Iterator[None]:
+    """Without this, AppTest would scan all installed packages for components in each test, and in each drawing compile
+    every page, build a runtime, and look every millisecond through all that has been drawn.
+    """
+    scripts = ScriptCache()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        patched.setattr(app_test, "MagicMock", cache(app_test.MagicMock))
+        patched.setattr(app_test, "ScriptCache", lambda: scripts)
+        patched.setattr(local_script_runner, "ScriptCache", lambda: scripts)
+        patched.setattr(local_script_runner, "require_widgets_deltas", _wait_for_script)
         yield
+
+
+def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    thread = runner._script_thread
+    thread.join(timeout)
+    assert not thread.is_alive(), "the page is still being drawn"
 
 
 @pytest.fixture(autouse=True)
