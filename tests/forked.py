@@ -18,7 +18,7 @@ _let_go: list[int] = []  # ports of those that have ended: a browser need not re
 def forked(home: Path, port: int = 0, console: Path = Path(os.devnull), **environment: str) -> Iterator[str]:
     """The application on this home, stopped at the end; gives its address. What it prints is added to `console`."""
     port = port or free_port(_let_go.pop() if _let_go else 0)
-    process = start(_launch, port, str(console), environment=os.environ | {"CRAG_HOME": str(home)} | environment)
+    process = start(launch, port, str(console), environment=os.environ | {"CRAG_HOME": str(home)} | environment)
     try:
         wait_for(f"http://127.0.0.1:{port}/healthz", process.is_alive)
         yield f"http://127.0.0.1:{port}"
@@ -29,7 +29,7 @@ def forked(home: Path, port: int = 0, console: Path = Path(os.devnull), **enviro
         _let_go.append(port)
 
 
-def _launch(port: int, console: str) -> None:
+def launch(port: int, console: str) -> None:
     """In the new process: what its command does, without a terminal."""
     os.chdir(ROOT)
     printed = os.open(console, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -17,7 +17,8 @@ from crag.app.application import open_application
 from crag.cli.main import main
 from crag.settings import Settings
 from tests.doubles.ollama import closed_address
-from tests.served import serve, served
+from tests.forked import forked
+from tests.served import serve
 from tests.waiting import PATIENCE, wait_until
 
 
@@ -245,11 +246,12 @@ def test_watching_sends_what_changes_until_it_is_interrupted(arguments, gate, fo
         env=environment,
     )
     try:
-        wait_until(lambda: len(texts(application)) == 2)
+        wait_until(lambda: application.library.counts()[0] == 2)
         (folder / "tower.md").write_text("The tower is tall.", encoding="utf-8")
-        wait_until(lambda: len(texts(application)) == 3)
+        wait_until(lambda: application.library.counts()[0] == 3)
         (folder / "ferry.md").unlink()
-        wait_until(lambda: texts(application) == ["The bridge opens in May.", "The tower is tall."])
+        wait_until(lambda: application.library.counts()[0] == 2)
+        assert texts(application) == ["The bridge opens in May.", "The tower is tall."]
     finally:
         watching.send_signal(signal.SIGINT)
         printed, _ = watching.communicate(timeout=PATIENCE)
@@ -261,7 +263,7 @@ def test_the_application_itself_takes_what_is_sent(folder, tmp_path, capsys):
     home = str(tmp_path / "whole")
     assert main(["tokens", "make", "sender", "--scope", "write", "--home", home, "--json"]) == 0
     secret = json.loads(capsys.readouterr().out)["token"]["secret"]
-    with served(tmp_path / "whole", CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin") as address:
+    with forked(tmp_path / "whole", CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin") as address:
         sent = ["send", str(folder), "--to", address, "--token", secret, "--home", str(tmp_path / "home"), "--json"]
         assert main(sent) == 0
         assert statuses(json.loads(capsys.readouterr().out)) == {"ferry.md": "added", "old/bridge.md": "added"}
