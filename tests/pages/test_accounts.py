@@ -71,7 +71,7 @@ def test_nobody_gets_in_without_a_login_and_who_is_refused_is_told_why(chat, log
 )
 def test_members_are_offered_no_settings_of_the_server(chat, log_in, name, sections):
     log_in(claims(name))
-    chat.run().switch_page(Page.SETTINGS.path).run()
+    chat.switch_page(Page.SETTINGS.path).run()
     offered = {one.label.strip("*") for one in chat.sidebar.button}
     assert {section.name for section in all_sections()} & offered == sections
 
