@@ -56,7 +56,7 @@ def _quick_runner() -> Iterator[None]:
 
 def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
     thread = runner._script_thread
-    thread.join(timeout)
+    thread.join(max(timeout, PATIENCE))
     assert not thread.is_alive(), "the page is still being drawn"
 
 
