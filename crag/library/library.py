@@ -319,6 +319,10 @@ class Library(UserScoped):
             self._suggested.put(key, suggested)
         return [*suggested]
 
+    def long_titles(self, n: int, passages: int) -> list[str]:
+        """Return the titles of the newest `n` sources with at least so many passages."""
+        return self._store.long_titles(n, passages)
+
     def _find_by_words(self, question: str) -> list[int]:
         """Return the ids of the nearest passages by full text alone, which needs no embedder and is always ready."""
         return self._full_text.search(question, _SUGGESTION_RANK, self.retriever.allowed())

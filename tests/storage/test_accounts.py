@@ -362,7 +362,7 @@ def test_an_upload_waits_for_nobody_elses_eyes_and_fails_once_the_share_ends(peo
     ann, ben = people.of(people.ann), people.of(people.ben)
     ann.library.share_collection("ann/Birds", CollectionSharing(members={"ben@example.org": True}))
     with people.application.database.write() as connection:
-        waiting = {"id": "f00d", "kind": "path", "spec": "/nowhere", "name": "x", "collection": "ann/Birds"}
+        waiting = {"id": "f00d", "kind": "files", "spec": "/nowhere", "name": "x", "collection": "ann/Birds"}
         connection.execute(insert(jobs), waiting | {"state": "cancelled", "submitted_at": 0.0, "person": people.ben.id})
     assert "f00d" in {job.id for job in ben.jobs.jobs()}
     assert "f00d" not in {job.id for job in ann.jobs.jobs()}
