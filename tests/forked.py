@@ -15,10 +15,10 @@ _let_go: list[int] = []  # ports of those that have ended: a browser need not re
 
 
 @contextmanager
-def forked(home: Path, **environment: str) -> Iterator[str]:
-    """The application on this home, stopped at the end; gives its address."""
-    port = free_port(_let_go.pop() if _let_go else 0)
-    process = start(_launch, port, environment=os.environ | {"CRAG_HOME": str(home)} | environment)
+def forked(home: Path, port: int = 0, console: Path = Path(os.devnull), **environment: str) -> Iterator[str]:
+    """The application on this home, stopped at the end; gives its address. What it prints is added to `console`."""
+    port = port or free_port(_let_go.pop() if _let_go else 0)
+    process = start(launch, port, str(console), environment=os.environ | {"CRAG_HOME": str(home)} | environment)
     try:
         wait_for(f"http://127.0.0.1:{port}/healthz", process.is_alive)
         yield f"http://127.0.0.1:{port}"
@@ -29,12 +29,12 @@ def forked(home: Path, **environment: str) -> Iterator[str]:
         _let_go.append(port)
 
 
-def _launch(port: int) -> None:
+def launch(port: int, console: str) -> None:
     """In the new process: what its command does, without a terminal."""
     os.chdir(ROOT)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    printed = os.open(console, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)
     import launcher
 
     sys.exit(launcher.main(["--port", str(port)]))
