@@ -110,6 +110,9 @@ def test_an_answer_that_failed_says_so(original):
     assert "*The answer failed.* The model is not available. Start Ollama." in written
     page = render_conversation_page(shared.model_copy(update={"runs": failed}), lambda _: True)
     assert "The model is not available. Start Ollama." in page
+    unexplained = [one.model_copy(update={"events": [RunEnded("failed", 1.0)]}) for one in failed]
+    page = render_conversation_page(shared.model_copy(update={"runs": unexplained}), lambda _: True)
+    assert "The answer failed." in page
 
 
 def headings(text):
