@@ -300,6 +300,12 @@ def _delete_passages(connection: Connection, source_id: str) -> None:
     advance_epoch(connection, ids)
 
 
+def has_passages(count: int) -> ColumnElement[bool]:
+    """Match sources that have at least so many passages."""
+    last = (passages.c.source_id == sources.c.id) & (passages.c.ordinal == count - 1)
+    return select(passages.c.id).where(last).correlate(sources).exists()
+
+
 class SpaceSwitched(Exception):
     """The active space changed after the passages were embedded. Used within the library only, never shown."""
 
@@ -315,8 +321,8 @@ class SourceStore(UserScoped):
         with self.database.read() as connection:
             return read_epoch(connection)
 
-    def sources(self, *conditions: ColumnElement[bool]) -> list[Source]:
-        """Return the sources that meet all conditions, newest first."""
+    def sources(self, *conditions: ColumnElement[bool], limit: int | None = None) -> list[Source]:
+        """Return the sources that meet all conditions, newest first; at most `limit`."""
         passage_count = (
             select(func.count()).where(passages.c.source_id == sources.c.id).correlate(sources).scalar_subquery()
         )
@@ -336,7 +342,7 @@ class SourceStore(UserScoped):
                     **{one.name: getattr(row, one.name) for one in fields(Source)}
                     | {"space": row.space or "", "own_title": row.own_title or ""}
                 )
-                for row in connection.execute(query.order_by(sources.c.added_at.desc(), sources.c.id))
+                for row in connection.execute(query.order_by(sources.c.added_at.desc(), sources.c.id).limit(limit))
             ]
 
     def source(self, source_id: str) -> Source | None:

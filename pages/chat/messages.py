@@ -111,6 +111,7 @@ def _add_page() -> None:
         st.session_state.first_address = ""
 
 
+_MOST_SUGGESTED = 3
 _SUMMARIZED_FROM = 3  # passages: a shorter document, such as a list of prices, may have nothing to sum up
 
 
@@ -118,15 +119,14 @@ def _draw_suggested_questions(sources: int, passages: int) -> None:
     counts = f"{format_count(sources, 'document')}, {format_count(passages, 'passage')}"
     st.markdown(_("{counts}. CRAG Chat grades each passage before using it.").format(counts=counts))
     library = application().library
-    suggested = library.suggest_questions(3) or [
+    suggested = library.suggest_questions(_MOST_SUGGESTED) or [
         _("Summarize “{title}”").format(title=source.title)
-        for source in library.sources()
-        if source.passages >= _SUMMARIZED_FROM
+        for source in library.newest_sources(_MOST_SUGGESTED, _SUMMARIZED_FROM)
     ]
     if not suggested:
         return
     with st.container(gap="xsmall"):
-        for index, question in enumerate(suggested[:3]):
+        for index, question in enumerate(suggested):
             st.button(
                 markdown.escape_line(question, 160),
                 icon=":material/chat_bubble:",
