@@ -8,12 +8,14 @@ import secrets
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 HEADING_SEPARATOR = " › "
 
 PageStarts = tuple[tuple[int, int], ...]
 """Where pages begin within a text, as (offset in characters, page from 1), in order."""
+_NAME_WORD = re.compile(r"[^\W\d_]+|(?<!\d)(?:19|20)\d\d(?!\d)")  # in a file name: words and years
 _SHORTEST_BEGINNING = 3  # words by which a sentence is still recognized
 
 
@@ -278,6 +280,17 @@ class Passage:
         """Return a text of this passage below the title and the heading, unless it begins with them."""
         over = dict.fromkeys((self.title, self.heading))
         return "\n".join([*(part for part in over if part and not text.startswith(part)), text])
+
+    @property
+    def names(self) -> str:
+        """The title and the words of the file name: what its sentences may be about without saying so."""
+        file_name = "" if "://" in self.location else PurePath(self.location).stem
+        return " ".join([self.title, *_NAME_WORD.findall(file_name)])
+
+    @property
+    def subject(self) -> str:
+        """The names of its document and the headings above it."""
+        return f"{self.names} {self.heading}"
 
     def __post_init__(self) -> None:
         """Restore the tuples: JSON state of a saved run holds lists."""

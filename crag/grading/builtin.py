@@ -130,7 +130,7 @@ class BuiltinGrader:
         if not passages:
             return
         asked = analyze_question(question, self._statistics)
-        around = [f"{passage.title} {passage.heading}" for passage in passages]
+        around = [passage.subject for passage in passages]
         readings = [tokenize_text(each.text, over, question) for each, over in zip(passages, around, strict=True)]
         texts = [passage.text for passage in passages]
         sources = [passage.source_id or passage.location or str(passage.id) for passage in passages]

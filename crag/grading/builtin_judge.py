@@ -55,9 +55,7 @@ class BuiltinJudge:
             if any(self._states_everything(question, passage) for passage in complete):
                 return Assessment("sufficient", N_("One sentence holds everything that the question names."))
             return Assessment(None, _UNKNOWN)
-        names = _find_unmentioned_names(
-            asked, [Quotation(passage.text, f"{passage.title} {passage.heading}") for passage, _ in graded]
-        )
+        names = _find_unmentioned_names(asked, [Quotation(passage.text, passage.subject) for passage, _ in graded])
         if not names:
             return Assessment(None, _UNKNOWN)
         reason = N_("No passage mentions {names}.").format(names=quote_words(names, "or"))
@@ -103,8 +101,7 @@ class BuiltinJudge:
 def _separate_sentences(passage: Passage) -> list[Quotation]:
     """Return each sentence with the text that it may refer to."""
     sentences = label_table_rows(split_sentences(passage.text))
-    around = f"{passage.title} {passage.heading}"
-    return [Quotation(text, find_context(sentences, at, around)) for at, text in enumerate(sentences)]
+    return [Quotation(text, find_context(sentences, at, passage.subject)) for at, text in enumerate(sentences)]
 
 
 def _speak_of_different_things(question: AnalyzedQuestion, one: str, other: str) -> bool:

@@ -6,7 +6,8 @@ Follows CRAG (arXiv 2401.15884, section 4.4): keep the best five above a floor, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from crag.cancellation import Cancellation
@@ -24,7 +25,8 @@ from crag.grading.model_replies import (
 )
 from crag.grading.score import ask_yes_or_no
 from crag.prompts import find_json_object, load_prompt, strip_thoughts
-from crag.protocols import ChatModel, Embedder
+from crag.protocols import ChatModel, Embedder, Quotation
+from crag.text.coverage import find_gaps
 from crag.text.language import (
     detect_language,
     extract_terms,
@@ -38,6 +40,7 @@ from crag.text.question_parts import separate_questions
 from crag.text.questions import AnalyzedQuestion, TermStatistics, analyze_question, announces_more
 from crag.text.relevance_features import tokenize_sentences
 from crag.text.relevance_scores import CountedTermStatistics, score_sentences
+from crag.text.tables import label_units
 from crag.types import Passage, Strip
 
 MAX_STRIPS_PER_PASSAGE = 5  # the graph limits the scored strips of all passages together, too
@@ -80,7 +83,7 @@ def _text_width(text: str) -> int:
 
 
 class BuiltinRefiner:
-    """Keeps the strips whose best sentence scores above a floor, and always the best strip."""
+    """Keeps the strips whose best sentence scores above a floor, and always the best and the one that names most."""
 
     def __init__(self, embedder: Embedder, statistics: TermStatistics) -> None:
         self._embedder = embedder
@@ -94,12 +97,13 @@ class BuiltinRefiner:
         for index, passage in enumerate(passages):
             stop.check()
             parts = cut_strips(passage.text)
-            yield index, select_strips(parts, self._scores(asked, passage, parts))
+            yield index, self._select(asked, passage, parts)
 
-    def _scores(self, asked: AnalyzedQuestion, passage: Passage, texts: Sequence[str]) -> list[float]:
+    def _select(self, asked: AnalyzedQuestion, passage: Passage, texts: Sequence[str]) -> tuple[Strip, ...]:
+        labelled = label_units(passage)
         units = [split_sentences(part) for part in texts]
-        over = f"{passage.title} {passage.heading}"
-        reading = tokenize_sentences((unit for part in units for unit in part), over, asked.text)
+        said = [[labelled.get(unit) or unit for unit in part] for part in units]
+        reading = tokenize_sentences(chain.from_iterable(said), passage.subject, asked.text)
         by_question = [score_sentences(part, reading, self._embedder) for part in separate_questions(asked)]
         sentence_scores = map(max, zip(*by_question, strict=True))
         scores: list[float] = []
@@ -111,16 +115,25 @@ class BuiltinRefiner:
             lead = max(scores[-2:], default=0.0) if follows else 0.0
             scores.append(max(own, 0.9 * lead))
             before = part[-1]
-        return scores
+        lacking = [min(find_gaps(asked, Quotation(unit, ""), None).count for unit in part) for part in said]
+        fewest = min(lacking, default=0)
+        needed = {at for at, count in enumerate(lacking) if count == fewest < max(lacking)}
+        return select_strips(texts, scores, needed=needed)
 
 
 def select_strips(
-    texts: Sequence[str], scores: Sequence[float | None], limit: int = MAX_STRIPS_PER_PASSAGE
+    texts: Sequence[str],
+    scores: Sequence[float | None],
+    limit: int = MAX_STRIPS_PER_PASSAGE,
+    needed: Collection[int] = (),
 ) -> tuple[Strip, ...]:
-    """Keep the best strips of a passage above the floor, and always the best one; unknown scores count as the floor."""
+    """Keep the best strips of a passage above the floor, and always the best one; unknown scores count as the floor.
+
+    The strips at `needed` places need not reach the floor.
+    """
     known = [MIN_STRIP_SCORE if score is None else score for score in scores]
     order = sorted(range(len(texts)), key=lambda index: -known[index])
-    kept = {index for index in order[:limit] if known[index] >= MIN_STRIP_SCORE} | set(order[:1])
+    kept = {index for index in order[:limit] if known[index] >= MIN_STRIP_SCORE or index in needed} | set(order[:1])
     return tuple(Strip(part, scores[index], index in kept) for index, part in enumerate(texts))
 
 

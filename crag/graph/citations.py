@@ -133,7 +133,7 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
     quoted = {frozenset(extract_terms(quotation)): quotation for quotation in map(_plain_words, answer_sentences(text))}
     found = []
     for item in used:
-        around = " ".join([item.passage.title, *heading_path(item.passage)])  # without names of columns
+        around = " ".join([item.passage.names, *heading_path(item.passage)])  # without names of columns
         sentences = label_knowledge_rows(item)
         start, run, units = 0, list[str](), list[str]()
         for at, sentence in enumerate([*sentences, ""]):

@@ -22,7 +22,7 @@ from crag.graph.route_nodes import answer_as_fact, select_route, to_plain_line
 from crag.graph.state import Deps, GraphState
 from crag.prompts import load_prompt
 from crag.protocols import PromptFit
-from crag.text.citation_marks import escape_brackets
+from crag.text.citation_marks import escape_brackets, strip_citations
 from crag.text.language import detect_written_language
 from crag.text.matches import MatchFinder
 from crag.text.routes import names_something
@@ -38,10 +38,13 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
     choice = select_route(state, deps)
     deps.emit(RouteChosen("steps", choice.reason))
     language = detect_written_language(state["question"])
-    answers, knowledge = list[_PartAnswer](), list[Knowledge]()
+    answers, knowledge, said = list[_PartAnswer](), list[Knowledge](), set[str]()
     for part in choice.parts:
         answer = _answer_part(_name_subject(part, choice.parts[0], deps), len(knowledge), deps)
         text = answer.text or load_prompt("part_not_answered", language)
+        if answer.text and strip_citations(answer.text) in said:
+            text = load_prompt("part_answered_above", language)
+        said.add(strip_citations(answer.text))
         lead = "\n\n" if answers else ""
         written = f"{lead}**{to_plain_line(part)}**\n\n{text}"
         deps.emit(TokensWritten(written))

@@ -172,7 +172,7 @@ def _read_statements(passage: Passage, *, alone: bool) -> Iterator[_Statement]:
 
     Unless `alone`, a sentence that refers back has the terms of the one before it: "It was closed in 1932."
     """
-    before, above = frozenset[str](), frozenset(extract_terms(f"{passage.title} {passage.heading}"))
+    before, above = frozenset[str](), frozenset(extract_terms(passage.subject))
     for sentence in split_sentences(passage.text):
         terms = frozenset(extract_terms(sentence))
         terms_here = terms | before if _REFERENCE.search(sentence) and not alone else terms
@@ -181,7 +181,7 @@ def _read_statements(passage: Passage, *, alone: bool) -> Iterator[_Statement]:
 
 
 def _passage_terms(passage: Passage) -> frozenset[str]:
-    return frozenset(extract_terms(f"{passage.title} {passage.heading} {passage.text}"))
+    return frozenset(extract_terms(f"{passage.subject} {passage.text}"))
 
 
 def _borrow(question: str, words: Sequence[KeyWord], why: str) -> CondensedQuestion:

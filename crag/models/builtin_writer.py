@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
 
 from crag.cancellation import Cancellation
 from crag.models.builtin_rewriter import asks_for_more, is_new_in, names_no_subject
@@ -13,7 +13,7 @@ from crag.models.quoted_answer import GapFinder, ScoredUnit, compose_answer, tri
 from crag.protocols import OFF_TOPIC, Embedder, PromptFit, Quotation, ReplyPiece, Writer
 from crag.text.citation_marks import CITATION, strip_brackets
 from crag.text.coverage import Gaps, find_context, find_gaps, is_off_topic
-from crag.text.language import is_heading, split_sentences
+from crag.text.language import is_heading_above, split_sentences
 from crag.text.opening_hours import tells_other_opening
 from crag.text.question_parts import separate_questions, split_question
 from crag.text.questions import (
@@ -137,7 +137,7 @@ class BuiltinWriter(Writer):
     def _score(self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge]) -> list[list[ScoredUnit]]:
         """Score each sentence of each piece of knowledge, multiplied by the score of its passage."""
         passages = [held.passage for held in knowledge]
-        around = [f"{passage.title} {passage.heading}" for passage in passages]
+        around = [passage.subject for passage in passages]
         wholes = score_passages(
             question,
             [tokenize_text(passage.text, over, question.text) for passage, over in zip(passages, around, strict=True)],
@@ -161,7 +161,7 @@ class BuiltinWriter(Writer):
     def _gap_finder(
         self, question: AnalyzedQuestion, knowledge: Sequence[Knowledge], texts: Sequence[Sequence[ScoredUnit]]
     ) -> GapFinder:
-        around = {held.n: f"{held.passage.title} {held.passage.heading}" for held in knowledge}
+        around = {held.n: held.passage.subject for held in knowledge}
         sentences = {held.n: [unit.text for unit in text] for held, text in zip(knowledge, texts, strict=True)}
 
         def find(chosen: Sequence[ScoredUnit]) -> Gaps:
@@ -187,10 +187,10 @@ def _set_bold(answer: str, start: int, end: int) -> str:
 
 def _find_surroundings(held: Knowledge, answer: str) -> list[str]:
     """Return title and headings of a source, and what the sentences that an answer quotes from it refer to."""
-    title = f"{held.passage.title} {held.passage.heading}"
     sentences = split_sentences(held.passage.text)
     quoted = (at for at, sentence in enumerate(sentences) if _is_said(sentence, answer))
-    return [title, *filter(is_heading, sentences), *(find_context(sentences, at, "") for at in quoted)]
+    headings = (line for line, below in pairwise([*sentences, ""]) if is_heading_above(line, below))
+    return [held.passage.subject, *headings, *(find_context(sentences, at, "") for at in quoted)]
 
 
 def _without_said(texts: Sequence[Sequence[ScoredUnit]], said: str, least_share: float) -> list[list[ScoredUnit]]:

@@ -15,6 +15,7 @@ from crag.text.language import (
     extract_terms,
     extract_words,
     is_heading,
+    is_heading_above,
     is_list_item,
     is_table_row,
     restricts_previous,
@@ -23,7 +24,7 @@ from crag.text.language import (
 from crag.text.opening_hours import names_day_itself
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more, states_directly
-from crag.text.tables import trim_row
+from crag.text.tables import names_cell, trim_row
 
 MAX_SENTENCES = 4
 MAX_ITEMS = 12
@@ -31,6 +32,8 @@ _SIMILAR_SCORE_SHARE = 0.85
 """Share of the best score from which another sentence supports an answer about as well."""
 _COMPLETING_SCORE_SHARE = 0.5
 _LEAD_SCORE_SHARE = 0.7
+_COMPLETE_SCORE_SHARE = 0.5
+"""Share of the best score from which a sentence that lacks nothing is preferred to better ones that do."""
 _PRONOUN = lazy_regex(r"\W*(?:it|its|he|his|she|her|they|their|this|these|those)\b", re.IGNORECASE)
 _FREE_CORNER = lazy_regex(r"\|\s*\|")
 _MAX_LEAD_IN_UNITS = 3
@@ -110,13 +113,8 @@ def _asks(unit: ScoredUnit) -> bool:
 
 
 def _is_heading(unit: ScoredUnit, text: Sequence[ScoredUnit]) -> bool:
-    """Return whether a unit is a heading; "3. Rent" is one, and no list item, if a sentence stands below it."""
-    is_numbered = unit.text[0].isdigit() and is_list_item(unit.text)
-    if not is_numbered:
-        return is_heading(unit.text)
-    below = [other.text for other in text if other.place == unit.place + 1]
-    is_above_sentence = any(not (is_list_item(line) or is_heading(line)) for line in below)
-    return is_above_sentence and is_heading(strip_list_mark(unit.text))
+    below = next((other.text for other in text if other.place == unit.place + 1), "")
+    return is_heading_above(unit.text, below)
 
 
 def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_gaps: GapFinder) -> ScoredUnit:
@@ -126,6 +124,10 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
     the one beside the very words of the question is: "founded in 1975", not "a founding member since 2011".
     """
     near = [unit for unit in ranked if unit.score >= _LEAD_SCORE_SHARE * ranked[0].score][:MAX_SENTENCES]
+    if all(find_gaps([unit]) for unit in near):
+        others = (unit for unit in ranked if unit.score >= _COMPLETE_SCORE_SHARE * ranked[0].score)
+        complete = next((unit for unit in others if not find_gaps([unit])), None)
+        near = [complete] if complete else near
 
     def lacks(unit: ScoredUnit) -> tuple[bool, ...]:
         gaps = find_gaps([unit])
@@ -134,7 +136,8 @@ def _find_lead(question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_ga
             is_general = not names_day_itself(question.text, unit.text)
             return gaps.value, bool(gaps), is_general, is_indirect, not _repeats_words(question, unit)
         is_aside = question.names.isdisjoint(extract_terms(unit.text)[:1])
-        return gaps.count > gaps.value, gaps.value, is_indirect, is_aside
+        is_other_cell = not names_cell(question.text, unit.text)
+        return gaps.count > gaps.value, gaps.value, is_other_cell, is_indirect, is_aside
 
     return min(near, key=lacks)
 
@@ -167,6 +170,7 @@ def _choose_units(
         is_weaker = (
             (is_direct and not states_directly(question, unit.text))
             or (names_day and not names_day_itself(question.text, unit.text))
+            or (not gaps and bool(find_gaps([unit]).names))
             or (
                 question.answer_type in SINGLE_VALUE_TYPES
                 and bool(find_gaps([unit]) or (is_exact and not _repeats_words(question, unit)))

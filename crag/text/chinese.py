@@ -160,9 +160,14 @@ def _mark_held(run: str, text: str) -> list[str]:
 
 
 def _is_focus(question: str, at: int, word: str) -> bool:
-    """Return whether a word is the subject of the question: right before or after the question word."""
+    """Return whether a word is the subject of the question: at its end, or right before the question word.
+
+    Before "when" or "where" with a verb after it, that verb is: 出發 in 這趟旅行什麼時候出發？
+    """
     rest = question[at + len(word) :].lstrip("的是為为有叫")
-    return bool(_QUESTION_WORD.match(rest)) or len(rest.strip("？? 。")) == 0
+    if (asking := _QUESTION_WORD.match(rest)) and _WHERE_OR_WHEN.search(asking[0]):
+        return not rest[asking.end() :].strip("？? 。呢")
+    return bool(asking) or not rest.strip("？? 。")
 
 
 def states_value(question: str, text: str) -> bool:

@@ -22,7 +22,7 @@ from crag.text.language import (
     extract_key_words,
     extract_terms,
     is_cjk,
-    is_heading,
+    is_heading_above,
     is_labelled_line,
     is_table_row,
     split_sentences,
@@ -249,7 +249,8 @@ def find_context(sentences: Sequence[str], at: int, around: str) -> str:
 
     The sentence before may itself refer to an earlier one: "Odby is a town. It has a port. It is old."
     """
-    heading = next((above for above in reversed(sentences[:at]) if is_heading(above)), "")
+    above = reversed(range(at))
+    heading = next((sentences[line] for line in above if is_heading_above(sentences[line], sentences[line + 1])), "")
     first = at
     while first and at - first < _MAX_REFERENCES and _refers_back(sentences[first], sentences[first - 1]):
         first -= 1
@@ -367,17 +368,21 @@ def holds_topic(question: AnalyzedQuestion, word: str, parts: Sequence[str], tex
 def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
     """Return whether a quotation is no part of an answer: all it shares with the question is one ordinary word.
 
-    `gaps` is what the quotation lacks. Holding a name that the question asks about is enough, if no other name is
-    missing. Always False for Chinese and Korean, where endings hide shared words.
+    `gaps` is what the quotation lacks. Holding a name that the question asks about is enough if no other name is
+    missing. In Korean, fewer than two of five topics are too few; always False for Chinese, where words are hard to
+    tell apart.
     """
     missing = {*gaps.names, *gaps.words}
+    if question.is_cjk:
+        topics = [word for word, _ in find_topics(question)] if detect_language(question.text) == "ko" else []
+        return sum(word not in missing for word in topics) < _MIN_WEIGHT_SHARE * len(topics)
     asked = {word: parts for word, parts in question.words if not FRAME_TERMS.issuperset(parts)}
     held = {word: parts for word, parts in asked.items() if word not in missing}
-    if question.is_cjk or held.keys() == asked.keys():
+    if held.keys() == asked.keys():
         return False
     if len(held) < 2:
-        named = any(question.names.intersection(parts) for parts in held.values())
-        return not named or bool(gaps.names)
+        is_named = any(question.names.intersection(parts) for parts in held.values())
+        return not is_named or bool(gaps.names)
     return _sum_weights(question, held.values()) < _MIN_WEIGHT_SHARE * _sum_weights(question, asked.values())
 
 

@@ -110,6 +110,7 @@ _CLAUSE_BORDER = lazy_regex(
     re.IGNORECASE,
 )
 _SUBJECT_RELATIVE = lazy_regex(rf"\b(?:which|that|who) (?:(?:{_BE}|ha[sd]|have|\w+ly) )*$", re.IGNORECASE)
+_CODE = lazy_regex(r"\b([A-Za-z]{1,4})-?(\d{1,4}[a-z]?)\b")
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
@@ -149,7 +150,9 @@ def find_missing_words(
     nearest = _find_similarities(unlike, words, embedder)
     unlike = [word for word in unlike if nearest[word] < _SIMILAR]
     others = _find_first_names_of_others(question.text, quoted)
-    names = tuple(dict.fromkeys([*missing, *others, *_missing_years(quoted, question.text)]))
+    names = tuple(
+        dict.fromkeys([*missing, *others, *_missing_years(quoted, question.text), *_missing_codes(text, question.text)])
+    )
     unlike += _find_words_of_other_names(question, quoted, held=frozenset(extract_terms(context)))
     if (passive := _PASSIVE.search(question.text)) and _is_active_only(passive[1], passive[2], quoted):
         unlike.append(passive[2])
@@ -255,6 +258,15 @@ def _missing_years(quoted: str, question: str) -> list[str]:
     """Return the years asked for, if the sentences name only other ones."""
     asked, said = set(_YEAR.findall(question)), set(_YEAR.findall(quoted))
     return sorted(asked - said) if said and not asked & said else []
+
+
+def _missing_codes(text: str, question: str) -> list[str]:
+    """Return the codes asked for, such as E3 or V60, that a text does not hold as one word: "edition 3" is no E3."""
+    return [
+        f"{letters}{digits}"
+        for letters, digits in _CODE.findall(question)
+        if not re.search(rf"\b{letters}[ -]?{digits}\b", text, re.IGNORECASE)
+    ]
 
 
 def _is_form_of_name(name: str, term: str) -> bool:

@@ -38,6 +38,7 @@ _NOUN_VERB = lazy_regex(  # 제작했습니까, 안장된, 파손시킨: a noun 
     "^([가-힣]{2,}?)(?:하|한|할|함|합|했|해|하였|되|된|될|됨|됩|됐|돼|되었|시키|시킨|시킬|시켰|시켜|당한|당하|당했|받은|받는|받았|받을|받아)"
     "(?:(?:였|었|시|셨|지|려)?(?:는가|는지|던가|을까|을까요|니까|나요|습니까|나|니|냐|죠|요|던|는|을|여|서|고|며|면|게|기|도|야|도록|어야|어서|기로|기에|ㄴ)*)$"
 )
+_AFTER_STEM = lazy_regex("습|는|은|을|음|고|지|기|게|던|자|다|으|아|어|았|었|도록|나|겠|더")
 _NOUN_FINALS = "반관원판란권년월물술율률론편단"  # with ㄴ or ㄹ, but hardly ever of verbs: 로봇반, 도서관
 _QUESTION_WORD = lazy_regex(
     "^(?:무엇|무슨|무어|누구|누가|뉘|언제|어디|어느|어떤|어떻게|어떠|어떡|얼마|몇|며칠|왜|뭐|뭔|뭘)"
@@ -56,6 +57,7 @@ _ASKS_WHY = lazy_regex(r"(?:^|\s)왜(?![가-힣])")
 _REASON = lazy_regex(
     "때문|위[해하한]|므로|니까|[아어여해라]서(?=[ ,])|려고|도록|인[해한하]|탓|덕|이유|까닭|원인|결과|따[라른]"
     "|계기|여파|바람에|느라"
+    "|(?:공사|사고|고장|화재|점검|보수|수리|지진|홍수|태풍|폭우|폭설|파업|행사|질병|질환|감염|부족|문제|사정|요청|반대|실패|전쟁|사망|교체|정전)(?:으로|로)(?![가-힣])"
 )
 _MIN_LONG_WORD = 4  # syllables
 _HELD_PAIRS = 0.75  # of the syllable pairs of a long word, which may be spelt in another way
@@ -208,7 +210,7 @@ def _is_held(topic: _Topic, said: _Said, *, with_synonyms: bool = True) -> bool:
     if found := _NOUN_VERB.match(base):
         return _is_held(_Topic(found[1], is_verb=False), said, with_synonyms=with_synonyms)
     if topic.is_verb:
-        return any(stem in said.letters for stem in _letter_stems(base))
+        return any(stem in said.letters for stem in _letter_stems(base)) or _begins_verb(_bare_stem(base), said)
     pairs = ["".join(pair) for pair in pairwise(base)]
     return len(base) >= _MIN_LONG_WORD and sum(pair in said.bare for pair in pairs) >= _HELD_PAIRS * len(pairs)
 
@@ -224,6 +226,13 @@ def _read_text(text: str) -> _Said:
 def _begins_word(term: str, said: _Said) -> bool:
     """Return whether a word of a text begins with a term: 휴가 is no synonym of 연차 in 출산휴가."""
     return any(said.bare.startswith(term, start) for start in said.starts)
+
+
+def _begins_verb(stem: str, said: _Said) -> bool:
+    """Return whether a word of a text is a form of a verb whose stem is one closed syllable: 닫습니다 of 닫."""
+    if len(stem) != 1 or _coda(stem) in (0, 4, 8, 16, 17, 20):  # none, or one that may belong to the ending
+        return False
+    return any(_AFTER_STEM.match(said.bare, start + 1) for start in said.starts if said.bare.startswith(stem, start))
 
 
 def _index_synonyms(groups: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -247,16 +256,21 @@ def _alternatives(topic: _Topic) -> tuple[str, ...]:
     return found if topic.is_verb else tuple(other for other in found if other != word)
 
 
-@lru_cache(maxsize=5_000)
-def _letter_stems(word: str) -> tuple[str, ...]:
-    """Return the letters with which every form of a verb may begin: 말려야 → 말리, 태어났나요 → 태어나."""
+def _bare_stem(word: str) -> str:
+    """Return a verb without its endings: 닫나요 → 닫."""
     stem = word
     for _ in range(3):
         shorter = _VERB_ENDING.sub("", stem)
         if not shorter or shorter == stem:
             break
         stem = shorter
-    letters = unicodedata.normalize("NFD", stem)
+    return stem
+
+
+@lru_cache(maxsize=5_000)
+def _letter_stems(word: str) -> tuple[str, ...]:
+    """Return the letters with which every form of a verb may begin: 말려야 → 말리, 태어났나요 → 태어나."""
+    letters = unicodedata.normalize("NFD", _bare_stem(word))
     if letters[-1] >= "\u11a8":  # a final consonant belongs to the ending: 태어난, 벌어진
         letters = letters[:-1] if letters[-1] in "\u11ab\u11af\u11b7\u11b8\u11bb" else letters
     found = {letters}

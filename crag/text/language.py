@@ -180,6 +180,13 @@ def is_heading(line: str) -> bool:
     )
 
 
+def is_heading_above(line: str, below: str) -> bool:
+    """Return whether a line is a heading of the one below; "3. Rent" is one, and no list item, above a sentence."""
+    if line[:1].isdigit() and is_list_item(line):
+        return bool(below) and not (is_list_item(below) or is_heading(below)) and is_heading(strip_list_mark(line))
+    return is_heading(line)
+
+
 def split_sentences(text: str) -> list[str]:
     """Return the sentences, headings, list items and table rows of `text` in order, stripped and non-empty.
 

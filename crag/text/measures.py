@@ -53,7 +53,8 @@ _PRICED = (
 )
 _PRICE = (
     rf"{_MONEY}|\b(?:EUR|GBP|USD|CHF|CAD|AUD|Rs)\.?:? ?{_AMOUNT}"
-    r"|\bno (?:extra )?(?:charge|cost|fee)\b|\b(?:free|nothing)\b"
+    r"|\bno (?:extra )?(?:charge|cost|fee)\b|\bnothing\b"
+    r"|\bfree\b(?! (?:on|of(?! charge)|from|up|the|an?|your|space|slots?|places?|seats?|choice|time|day|hand)\b)"
     rf"|(?<![\w.,]){_AMOUNT} ?(?:[€£%]|(?:p|kr|CHF|yen|yuan|rupees?|francs?|crowns?|per ?cent)\b)"
     rf"|(?<![\d.,:])\d+[.,]\d\d(?![\d.,:])"
     rf"|\b(?:prices?|costs?|fees?|amount|rates?|total)\b[^.;:|]{{0,12}}: ?{_AMOUNT}"

@@ -341,14 +341,20 @@ _SUBJECT = lazy_regex(  # what a sentence states something of: "The rent is £90
 )
 
 _ASKS_WHAT = lazy_regex(r"\W*what(?:['’]?s| is| are| was| were) (?:the|my|our|your|this|its)\b", re.IGNORECASE)
+_ASKS_COUNT = lazy_regex(r"\bhow many ([a-z]{3,})\b", re.IGNORECASE)
 _ASKS_CHANGE = lazy_regex(r"\bby how (?:much|many)\b|\bhow (?:much|many) (?:more|less|fewer|longer)\b", re.IGNORECASE)
 
 
 def states_directly(question: AnalyzedQuestion, sentence: str) -> bool:
     """Return whether the subject of a sentence is a topic of the question and nothing else: "The rent is £900".
 
-    False where a person or place is asked for: "The opera is a musical with music by …" says little of who wrote it.
+    Where things are counted, whether it counts them: "13 stops". False where a person or place is asked for: "The opera
+    is a musical with music by …" says little of who wrote it.
     """
+    if counted := _ASKS_COUNT.search(question.text):
+        return bool(
+            re.search(rf"(?<![\d.,])(?:\d[\d.,]*|{SEVERAL})(?: [\w-]+)? {counted[1]}\b", sentence, re.IGNORECASE)
+        )
     asks_value = question.answer_type in ("time", "number") and not _ASKS_CHANGE.search(question.text)
     asks_what = question.answer_type == "other" and _ASKS_WHAT.match(question.text)
     subject = _SUBJECT.match(sentence) if asks_value or asks_what else None

@@ -12,7 +12,7 @@ from crag.text.patterns import MONTHS
 CAPTION_SEPARATOR = " · "
 
 _FIGURE_CELL = re.compile(
-    r"[^\w]*\d[\d.,:%/+\s-]*+[^\w]*+(?:[A-Za-z%]{1,12}(?: [a-z]{1,9}){0,2}|[가-힣\u4e00-\u9fff]{1,3})?"
+    r"[^\w]*\d[\d.,:%/+~\s-]*+[^\w]*+(?:[A-Za-z%]{1,12}(?: [a-z]{1,9}){0,2}|[가-힣\u4e00-\u9fff]{1,3})?"
 )
 _NO_VALUE = re.compile(r"[-–—]+|n\.?/?a\.?", re.IGNORECASE)  # in place of a figure
 _PERIOD_CELL = re.compile(
@@ -28,6 +28,9 @@ _UNIT = re.compile(
     r"|^\(?(?:[A-Z]{3} )?(?:000s?|[mb]n)\)?$",
     re.IGNORECASE,
 )
+_DIGITS = re.compile(r"[\d.,:\s]")
+_MIN_COLUMNS = 3  # fewer may be labels and values
+_MIN_ROWS = 2
 _SENTENCE = re.compile(r"[.。;!?]$")
 _MAX_CAPTION_LENGTH = 100  # characters; a longer line is a paragraph
 
@@ -56,11 +59,14 @@ class TableHeader:
 
 def find_header(rows: Sequence[Sequence[str]]) -> TableHeader | None:
     """Return the header with which the rows of a table begin: above figures, or above a rule."""
-    if not rows or find_figures(rows[0], is_first=True):
+    if not rows:
         return None
+    if find_figures(rows[0], is_first=True):
+        return TableHeader(tuple(rows[0])) if _differs_from_rows(rows[0], rows[1:]) else None
     if is_caption(rows) and (below := find_header(rows[1:])):
         return _put_above(rows[0], below)
-    return TableHeader(tuple(rows[0])) if any(_is_below(row, rows[0]) for row in rows[1:3]) else None
+    is_header = any(_is_below(row, rows[0]) for row in rows[1:3]) or _differs_from_rows(rows[0], rows[1:])
+    return TableHeader(tuple(rows[0])) if is_header else None
 
 
 def is_caption(rows: Sequence[Sequence[str]]) -> bool:
@@ -120,6 +126,23 @@ def _is_below(row: Sequence[str], header: Sequence[str]) -> bool:
     """Return whether a row shows that the one above is a header: a rule, or figures in as many cells."""
     is_rule = not re.search(r"\w", "".join(row))
     return is_rule or (len(row) == len(header) and bool(find_figures(row)))
+
+
+def _differs_from_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row has words where all the rows below have digits, and no figure in the unit of those below.
+
+    So "Step, Planned, Now" stands above dates, and "Group, 1 visit, Month" above prices.
+    """
+    if len(header) < _MIN_COLUMNS or len(rows) < _MIN_ROWS or any(len(row) != len(header) for row in rows):
+        return False
+    columns = [(name, [row[at] for row in rows]) for at, name in enumerate(header)]
+    is_figure_below = any(
+        is_figure(name) and _DIGITS.sub("", name) in {_DIGITS.sub("", cell) for cell in cells}
+        for name, cells in columns
+    )
+    return not is_figure_below and any(
+        name and not re.search(r"\d", name) and all(re.search(r"\d", cell) for cell in cells) for name, cells in columns
+    )
 
 
 def _put_above(caption: Sequence[str], below: TableHeader) -> TableHeader:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from crag.text.language import extract_terms, is_table_row, split_sentences
 from crag.text.patterns import lazy_regex
 from crag.text.table_headers import CAPTION_SEPARATOR, find_header
-from crag.types import HEADING_SEPARATOR, Knowledge
+from crag.types import HEADING_SEPARATOR, Knowledge, Passage
 
 # 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
 _KOREAN_TOTAL = r"총(?!무|장(?!비)|리|회|괄|재(?![고산])|칙|론|각|알|기(?!간)|선|영사|학|지배|감독|경(?!비)|평)"
@@ -45,6 +45,11 @@ def _pair_rows(units: Sequence[str], heading: str, whole: Sequence[str]) -> list
     pairs = _pair_with_labels(units, heading)
     found = ((unit, known.get(unit, labelled) if is_table_row(unit) else labelled) for unit, labelled in pairs)
     return [(unit, labelled) for unit, labelled in found if labelled]
+
+
+def label_units(passage: Passage) -> dict[str, str]:
+    """Return each sentence and row of a passage with what it says as `label_table_rows` does: nothing for a header."""
+    return dict(_pair_with_labels(split_sentences(passage.text), passage.heading))
 
 
 def label_knowledge_rows(item: Knowledge) -> list[str]:
@@ -154,6 +159,18 @@ def trim_row(row: str, question: str) -> tuple[str, ...]:
     kept = [at for at, terms in named.items() if not any(terms < other for other in named.values())]
     written = table_cells(row)
     return (written[0], *(written[at] for at in kept)) if kept and len(kept) < len(cells) - 1 else ()
+
+
+def names_cell(question: str, row: str) -> bool:
+    """Return whether a question names a row by all the words of its label, and one of its columns.
+
+    `row` is one of `label_table_rows`.
+    """
+    asked = frozenset(extract_terms(question))
+    (_, label), *others = _read_cells(row) or [("", "")]
+    named = (frozenset(extract_terms(name)) for name, _ in others)
+    terms = frozenset(extract_terms(label))
+    return bool(terms) and terms <= asked and any(column and column <= asked for column in named)
 
 
 def _match_column(name: str, asked: frozenset[str], years: frozenset[str]) -> frozenset[str]:

@@ -103,6 +103,13 @@ def test_a_table_is_kept_with_what_leads_into_it(embedder: Embedder) -> None:
     assert any("Bowline" in strip.text for strip in strips if strip.kept)
 
 
+def test_a_row_is_judged_with_the_names_of_its_columns(embedder: Embedder) -> None:
+    rows = "Wash | Warmth | Duration\nW1 | 60 °C | 94 min\nWool | 30 °C | 41 min\nSilk | 20 °C | 28 min"
+    text = f"{rows}\n\nFilling takes about 3 minutes. The door stays locked for 2 minutes after the end."
+    kept = [strip.text for strip in refined(embedder, "How long does the wool wash take?", text) if strip.kept]
+    assert any("41 min" in text for text in kept)
+
+
 @pytest.mark.parametrize("text", ["", "{}", "```\n{0.__class__}\n```", "|" * 500, "\n".join(["- x"] * 300)])
 def test_hostile_text_is_only_cut(embedder: Embedder, text: str) -> None:
     strips = refined(embedder, "Who built the Halden lighthouse?", text)

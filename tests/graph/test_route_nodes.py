@@ -196,13 +196,22 @@ def test_a_list_without_a_match_is_searched_for(bench):
 
 
 def test_each_part_of_a_question_is_answered_from_its_own_passages(bench):
-    quoting = QuotingWriter(fit=PromptFit(0, 0, 0))
+    sentences = iter(["The painter comes on Monday.", "The tenant feeds the hens."])
+    quoting = QuotingWriter(lambda knowledge: [f"{next(sentences)} [{knowledge[0].n}]"], fit=PromptFit(0, 0, 0))
     trace = bench({2: 1.0}, passages=[LETTER], writer=quoting).ask("Who paints the door? Who feeds the hens?")
     assert trace.route == "steps"
     assert [part.answered for part in trace.parts] == [True, True]
     assert "**Who paints the door?**" in trace.text
     assert [cited.n for cited in trace.citations] == [1, 2]
     assert trace.verdicts[2].word == "relevant"
+
+
+def test_what_answers_two_parts_is_quoted_once(bench):
+    quoting = QuotingWriter(fit=PromptFit(0, 0, 0))
+    trace = bench({2: 1.0}, passages=[LETTER], writer=quoting).ask("Who paints the door? Who feeds the hens?")
+    assert [part.answered for part in trace.parts] == [True, True]
+    assert trace.text.endswith("**Who feeds the hens?**\n\nThe answer above covers this part, too.")
+    assert len(trace.citations) == 1
 
 
 def test_a_part_without_an_answer_says_so(bench):

@@ -285,6 +285,7 @@ def test_a_second_sentence_of_a_step_does_not_end_the_list(embedder):
         ("How do I reset my password?", "pdf encryption test password: asdfzxcv"),
         ("price of each product?", "At the public offering in 1986, the opening share price was $21."),
         ("How much is the PH-80?", "PH-40 | Price: 645"),
+        ("How much does the Orbel 20 cost?", "Leave 15 cm free on both sides and 30 cm above the oven."),
         ("How do I reset the passphrase of a library card?", "If you forget the passphrase, the uploads are lost."),
     ],
 )
@@ -543,6 +544,44 @@ def test_a_sentence_that_refers_to_the_one_before_is_quoted_with_it(embedder: Em
     text = "A standard drink contains about 14 grams of alcohol. This corresponds to a 350 ml glass of beer."
     written = answer(embedder, "How many grams of alcohol are in one beer?", [text])
     assert written.startswith("A standard drink contains about 14 grams of alcohol. [1] This corresponds")
+
+
+HIRE = (
+    "Item | Tern 3 | Tern 5\nDeposit for damage | €400 | €650\nCleaning | €40 | €55\n\nThe deposit for damage is taken"
+    " by card and paid back within a week."
+)
+LAMPS = "Light | Cause | Remedy\nF2 | Paper jam | Open the flap\nF3 | No toner | Change the drum"
+BOATS = "The ferry has 13 cabins.\n\nThe crew of 12 cleans cabins daily. Cabins cost 40 euros.\n\nPier 9 has no cabins."
+AGENDA = "The crew asked for a pier in May.\n\n5. Next meeting\nThursday 4 June, 19:00, in the boathouse."
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "quoted"),
+    [
+        (
+            "What is the deposit for damage of the Tern 5?",
+            [HIRE],
+            "Item: Deposit for damage — Tern 3: €400 — Tern 5: €650 [1]",
+        ),
+        (
+            "What does F3 mean?",
+            ["Printer manual, edition 3, for the home and the office", LAMPS],
+            "Light: F3 — Cause: No toner — Remedy: Change the drum [2]",
+        ),
+        ("How many cabins does the ferry have?", [BOATS], "The ferry has 13 cabins. [1]"),
+        ("When is the next meeting?", [AGENDA], "Thursday 4 June, 19:00, in the boathouse. [1]"),
+    ],
+)
+def test_what_states_the_very_thing_is_quoted_alone(embedder, question, texts, quoted) -> None:
+    assert answer(embedder, question, texts) == quoted
+
+
+def test_the_file_name_says_what_a_passage_is_about(embedder: Embedder) -> None:
+    rows = "Drug | Dose | How often\nOrbelin | 20 mg | twice a day\nMoorvan | 5 mg | every second day"
+    passage = Passage(1, "s", "Discharge letter", "pepper-letter-2024.docx", rows, rows, heading="Drugs at home")
+    writer = BuiltinWriter(embedder, CountedTermStatistics((*ENGLISH, rows)))
+    pieces = writer.write("How often does Pepper get orbelin?", [Knowledge(1, passage, rows)], (), Cancellation())
+    assert "twice a day" in "".join(piece.text for piece in pieces if isinstance(piece, ReplyPiece))
 
 
 EGGS = "Recipe | Serves | Eggs\nLentil soup | 4 | no\nPlum cake | 10 | yes\nSoda bread | 8 | no"

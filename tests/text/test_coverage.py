@@ -12,6 +12,7 @@ from crag.text.coverage import (
     find_context,
     find_gaps,
     is_complete,
+    is_off_topic,
 )
 from crag.text.language import detect_language
 from crag.text.questions import analyze_question
@@ -94,6 +95,7 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("그럼 관리비는요?", "관리비는 월 8만 원이다."),
         ("한바다는 어디서 태어났어?", "한바다는 원산에서 태어났다."),
         ("강아지를 키워도 되나요?", "강아지는 한 마리까지 기를 수 있다."),
+        ("등대는 왜 닫나요?", "5월부터 지붕 공사로 등대를 닫습니다."),
         ("바다호 전투에서 병사는 모두 몇 명 죽었나?", "바다호 전투에서 병사 37명이 전사하였다."),
         ("青山俱乐部在哪里打球？", "青山俱乐部在三号馆打球。"),
         ("Where is the harbour office located?", "The harbour office is in Odby."),
@@ -105,6 +107,7 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("Varnholt lies between Odby and what other town?", "Varnholt lies between Odby and Moor."),
         ("서관의 3월 손님은 몇 명인가요?", "손님 | 구역: 서관 | 3월: 260"),
         ("How many boats did Odby have in 2025?", "Town: Odby | 2025: 12 | Boats: 14"),
+        ("What does code E3 mean?", "Code E-3 means that the tank is empty."),
         ("青山車站的站長是誰？", "青山車站的站長為林文遠。"),
         ("青山鐵路何時在哪裡動工？", "青山鐵路於1998年在海口動工。"),
         ("青山圖書館每星期幾休館？", "青山圖書館每週一休館。"),
@@ -184,6 +187,8 @@ def test_what_states_everything_covers_the_question(embedder, question, text):
         ("Which is the largest boat?", "The Tern is a large boat."),
         ("승객을 가장 많이 태운 배는 무엇인가요?", "제비호는 승객을 많이 태운 배이다."),
         ("载客最多的船是什么？", "燕子号是载客的船。"),
+        ("등대는 왜 닫나요?", "등대는 5월에 인천으로 옮긴다."),
+        ("What does code E3 mean?", "Code E4 means that the oven of edition 3 is too hot."),
         ("When did Halden go public?", "On 3 May 1980, Halden showed the Skiff Go to the public."),
     ],
 )
@@ -196,6 +201,11 @@ def test_the_title_names_what_a_sentence_is_about(embedder):
     assert not is_covered(
         embedder, "What was Varnholt's revenue in 2022?", "In 2021 it was $3 million.", "Varnholt 2022"
     )
+
+
+def test_the_verb_after_when_is_what_a_chinese_question_asks_about(embedder):
+    assert is_covered(embedder, "这次旅游什么时候出发？", "出发日期为2026年5月9日。", "青山旅游合同")
+    assert not is_covered(embedder, "这次旅游什么时候出发？", "返回日期为2026年5月9日。", "青山旅游合同")
 
 
 def test_gaps_tell_names_from_other_words(embedder):
@@ -437,3 +447,16 @@ def test_a_heading_alone_does_not_make_a_sentence_an_answer(embedder, text, item
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     quoted = Quotation(text, "Velorin: common side effects", items)
     assert check.is_covered("What are the common side effects of Velorin?", [quoted]) == covered
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "off_topic"),
+    [
+        ("How many weeks were lost because of the bomb?", "The bomb was found in the harbour.", True),
+        ("등대의 최대 수심은 몇 미터인가요?", "등대는 2월에 연다.", True),
+        ("등대의 높이는 몇 미터인가요?", "등대의 키는 30미터이다.", False),
+    ],
+)
+def test_what_shares_too_little_is_off_topic(embedder, question, text, off_topic):
+    asked = analyze_question(question, CountedTermStatistics())
+    assert is_off_topic(asked, find_gaps(asked, Quotation(text, ""), embedder)) == off_topic

@@ -75,6 +75,22 @@ def test_captions_that_may_stand_above_other_columns_are_given_to_none():
 @pytest.mark.parametrize(
     "rows",
     [
+        [["Work", "Planned", "Now"], ["Roof", "May 2024", "July 2024"], ["Floor", "June 2024", "May 2025 (late)"]],
+        [["구분", "1회", "한 달"], ["어른", "6,000원", "70,000원"], ["어린이", "3,000원", "40,000원"]],
+        [["Light", "Cause", "Remedy"], ["F1", "No paper", "Fill the tray"], ["F2", "Too hot", "Wait"]],
+        [["요일", "본관(2층)", "별관"], ["평일", "09:00~18:00", "10:00~17:00"]],
+    ],
+)
+def test_names_of_columns_stand_above_dates_prices_and_codes(rows):
+    found = find_header(rows)
+    assert found is not None
+    assert found.cells == tuple(rows[0])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["Rope", "4 m", "red"], ["Clamp", "7 m", "type 2"], ["Hook", "1 m", "type 3"]],
         [["Rope", "4", "5"], ["Clamp", "7", "8"]],
         [["Founded", "2015"], ["Staff", "20"]],
         [["Town", "Odby"], ["Head", "Moor"]],

@@ -57,7 +57,7 @@ class Document:
         return cls(**(value | {"blocks": tuple(Block(*block) for block in value["blocks"])}))
 
 
-# Titles that programs give to every file: “untitled”, “Presentation1”, “Slide 1”, “Microsoft Word - lease.doc”.
+# Titles that programs give to every file: “untitled”, “Presentation1”, “Microsoft Word - lease.doc”, “lease.html”.
 _GENERIC_TITLE = re.compile(
     r"""\(?(?:untitled(?:[ -](?:document|presentation|spreadsheet|page))?|no\ title|제목\ 없(?:음|는\ \w+)
      |(?:无标题|無標題|未命名)\w{0,4}|anonymous|unspecified|unknown|title)[ -]?\d*\)?
@@ -69,7 +69,7 @@ _GENERIC_TITLE = re.compile(
      (?:document|presentation|dokument|präsentation|문서|프레젠테이션|文档|演示文稿|簡報)[ -]?\(?\d*\)?
     |(?:doc|book|workbook|sheet|slide|page|drawing|publication)[ -]?\d+
     |(?:슬라이드|통합\ 문서|幻灯片|投影片|文件|工作簿|活頁簿)\ ?\d+
-    |.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pp[st]x?|xlsx?|od[pst]|hwpx?)""",
+    |.*\.(?:docx?|pdf|tex|dvi|indd|qxd|rtf|pp[st]x?|xlsx?|od[pst]|hwpx?|html?|txt|md)""",
     re.IGNORECASE | re.VERBOSE,
 )
 

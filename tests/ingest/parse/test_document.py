@@ -42,6 +42,7 @@ def read(name: str, data: bytes) -> Document:
             "New Microsoft Word Document",
             "Book1",
             "lease.docx",
+            "lease.html",
         ),
         *(
             "프레젠테이션1",
