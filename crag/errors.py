@@ -213,7 +213,7 @@ FAULTS = {
         code="unreachable",
     ),
     "ollama.not_ollama": FaultText(
-        "The server at {host} is not Ollama.", "Set OLLAMA_HOST to the address of your Ollama server."
+        "What answers at {host} is not Ollama.", "Set OLLAMA_HOST to the address of Ollama."
     ),
     "ollama.model_missing": FaultText(
         "Ollama has no model called {model}.",
@@ -263,7 +263,7 @@ FAULTS = {
         "passing",
         "server_error",
     ),
-    # Pulling a model by the Ollama server
+    # Pulling a model by Ollama
     "pull.unknown_model": FaultText(
         "Ollama's registry has no model called {model}.", "Check its name on ollama.com/library."
     ),

@@ -380,7 +380,7 @@ _MODEL_PARAMETERS = (  # of the model in any role, which completes their names; 
         "keep_alive",
         "Model parameters",
         "keep loaded",
-        "How long the model stays in memory after its last use. -1 keeps it until the server stops.",
+        "How long the model stays in memory after its last use. -1 keeps it until Ollama stops.",
         "number",
         lowest=-1,
         highest=86_400,
@@ -391,7 +391,7 @@ _MODEL_PARAMETERS = (  # of the model in any role, which completes their names; 
         "parallelism",
         "Model parameters",
         "parallel requests",
-        "How many requests are sent at the same time. The server queues those above its own limit "
+        "How many requests are sent at the same time. Ollama queues those above its own limit "
         "(OLLAMA_NUM_PARALLEL). 0 is automatic.",
         "number",
         highest=32,

@@ -190,6 +190,12 @@ class Settings:
         return tuple(name for name, field in WEB_SEARCH_FIELDS.items() if getattr(self, field))
 
     @property
+    def serves_others(self) -> bool:
+        """Whether the server is meant for more than the user of this machine."""
+        is_local = ipaddress.ip_address(self.host).is_loopback
+        return not is_local or bool(self.public_urls) or self.people == "accounts"
+
+    @property
     def ollama_hosts(self) -> tuple[str, ...]:
         """Addresses of the Ollama hosts."""
         return tuple(self.ollama_host.split(","))

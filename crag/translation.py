@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, reduce
 from operator import itemgetter
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 ENGLISH = "en"
 FOLDER = Path(__file__).parent / "translations"
@@ -26,10 +26,11 @@ _FILE = "LC_MESSAGES/crag.po"
 _PLACEHOLDER = re.compile(r"\{(\w+)[^{}]*\}")
 _SENTENCE_END = re.compile(r"[.!?:;,] ")
 _QUOTED = re.compile(r"“([^“”]+)”")
-_QUOTED_LIST = re.compile(r"“[^“”]+”(?:, “[^“”]+”)*(?: (?P<joint>and|or) “[^“”]+”)?")
+_QUOTED_LIST = re.compile(r"“[^“”]+”(?:, “[^“”]+”)*(?: (?P<conjunction>and|or) “[^“”]+”)?")
 _WIDE_ENDS = ("。", "！", "？", "，", "；", "：")
 _MIN_LITERAL_LETTERS = 4  # a pattern with fewer letters outside of its placeholders would match other texts
 
+_T = TypeVar("_T")
 _ENGLISH_LOCALE = re.compile(r"(C|POSIX|en)(?![a-zA-Z])")
 
 _language: ContextVar[str | None] = ContextVar("language", default=None)
@@ -61,6 +62,17 @@ def use_language(language: str) -> Iterator[None]:
         _language.reset(token)
 
 
+def bind_language(make: Callable[[], _T]) -> Callable[[], _T]:
+    """Bind the current language to what is called later in a thread without one, such as the making of a download."""
+    language = current_language()
+
+    def make_in_language() -> _T:
+        with use_language(language):
+            return make()
+
+    return make_in_language
+
+
 def current_language() -> str:
     """Return the language of the current context, such as `zh_Hant`; English if none was set."""
     if (language := _language.get()) is None:
@@ -85,11 +97,11 @@ def N_(message: str) -> str:  # noqa: N802 — the usual name
     return message
 
 
-def format_list(words: Sequence[str], joint: Literal["and", "or"]) -> str:
+def format_list(words: Sequence[str], conjunction: Literal["and", "or"]) -> str:
     """Return words as the current language lists them, as in “built, Halden and lighthouse”."""
     from babel.lists import format_list as format_words
 
-    return str(format_words(list(words), "or" if joint == "or" else "standard", locale=current_language()))
+    return str(format_words(list(words), "or" if conjunction == "or" else "standard", locale=current_language()))
 
 
 def join_texts(*sentences: str) -> str:
@@ -142,7 +154,7 @@ def list_languages() -> dict[str, str]:
 def match_language(tags: Iterable[str]) -> str:
     """Return the language of the first of these tags that there is one for.
 
-    A tag is one such as `ko-KR`, `en_US.UTF-8`, or `zh-TW;q=0.9` of the header Accept-Language.
+    A tag is one such as `ko-KR` or `en_US.UTF-8`.
     """
     known = list_languages()
     for tag in tags:
@@ -165,7 +177,7 @@ def _candidates(tag: str) -> tuple[str, ...]:
     from babel import Locale, UnknownLocaleError
 
     try:
-        locale = Locale.parse(re.split("[.;]", tag)[0].strip().replace("-", "_"))
+        locale = Locale.parse(tag.partition(".")[0].strip().replace("-", "_"))
     except (ValueError, UnknownLocaleError):
         return ()
     script = locale.script or (locale.language == "zh" and "Hans") or ""
@@ -256,7 +268,8 @@ def _translate_value(language: str, value: str) -> str:
     if listed := _QUOTED_LIST.fullmatch(value):
         form = load_catalogue(language).gettext(N_("“{word}”"))
         return format_list(
-            [form.format(word=word) for word in _QUOTED.findall(value)], "or" if listed["joint"] == "or" else "and"
+            [form.format(word=word) for word in _QUOTED.findall(value)],
+            "or" if listed["conjunction"] == "or" else "and",
         )
     if " " not in value:
         return value

@@ -625,6 +625,14 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
+class Import:
+    """When something was imported (seconds since the epoch), and the name of its file, if known."""
+
+    at: float
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """A stored chat. Times are seconds since the epoch. `changes` are its options that differ from the home's.
 
@@ -638,6 +646,7 @@ class Conversation:
     changes: Mapping[str, Any] = field(default_factory=dict)
     owner_id: str = ""
     pinned: bool = False
+    imported: Import | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -653,7 +662,7 @@ class Message:
     """One message of a conversation. An answer carries the id and the `state` of the run that produced it.
 
     `branches` holds the ids of all questions asked at this position, in order and including this one. `versions` is the
-    number of answers to the same question.
+    number of answers to the same question. An `imported` answer was given elsewhere.
     """
 
     id: int
@@ -665,6 +674,7 @@ class Message:
     state: RunState = "done"
     branches: tuple[int, ...] = ()
     versions: int = 1
+    imported: bool = False
 
 
 ProgressCallback = Callable[[Progress], None]

@@ -71,7 +71,7 @@ def test_a_signal_ends_it_while_it_answers_and_adds_and_a_browser_is_open(tmp_pa
         (documents / f"{number}.txt").write_text(f"{number}. " + "Another sentence about rivers. " * 100_000)
     with opened(home) as application:
         application.library.pipeline.add_bytes("brewing.md", NOTES)
-        application.jobs.submit_path(documents)
+        application.jobs.submit_files(documents, {file.name: None for file in documents.iterdir()})
 
     def never_answer(request: Asked) -> Say:
         if "<knowledge>" not in request.prompt:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crag.translation import ENGLISH, format_list, translate_text, use_language
+from crag.translation import ENGLISH, bind_language, format_list, translate_text, use_language
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,13 @@ def test_a_composed_text_is_translated_with_its_values(composed: str, translated
         assert translate_text(composed) == translated
     with use_language(ENGLISH):
         assert translate_text(composed) == composed
+
+
+def test_a_download_is_in_the_language_of_the_page_that_offers_it():
+    with use_language("ko"):
+        make = bind_language(lambda: translate_text("Settings"))
+    with use_language(ENGLISH):
+        assert make() == "설정"
 
 
 def test_sentences_are_joined_as_the_language_does_it():

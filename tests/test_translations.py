@@ -14,6 +14,7 @@ import pytest
 from babel import Locale
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
+from markdown_it import MarkdownIt
 
 from crag.app.checklist import ALWAYS_SHOWN
 from crag.errors import FAULTS
@@ -161,6 +162,8 @@ SPEAKING = re.compile(
 def _spoken(tree: ast.AST) -> Iterator[Message]:
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    said |= {id(one) for call in calls if ast.unparse(call.func).startswith("_log.") for one in call.args}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inside | said:
             yield from (text for text in _texts(node) if _is_sentence(text))
@@ -357,6 +360,31 @@ def test_translations_have_the_placeholders_of_their_text(language: str):
             strings = message.string if isinstance(message.string, list | tuple) else (message.string,)
             wrong += [one for one in strings if one and frozenset(PLACEHOLDER.findall(one)) not in expected]
     assert wrong == []
+
+
+DIRECTIVE = re.compile(r":[a-z-]+\[|:material/\w+:")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_translations_have_the_markup_of_their_text(language: str):
+    """Emphasis that ends between a full stop and a letter is shown as asterisks: Chinese has no space there."""
+    wrong = []
+    for message in read_catalogue(language):
+        if isinstance(message.id, str) and message.id:
+            texts = [PLACEHOLDER.sub("x", text) for text in (message.id, message.string)]
+            directives, emphases = ([find(one) for one in texts] for find in (_directives, _count_emphases))
+            if directives[0] != directives[1] or emphases[0] != emphases[1]:
+                wrong.append(message.string)
+    assert wrong == []
+
+
+def _directives(text: str) -> list[str]:
+    return sorted(DIRECTIVE.findall(text))
+
+
+def _count_emphases(text: str) -> int:
+    tokens = MarkdownIt().parseInline(text)[0].children or []
+    return sum(token.type in ("em_open", "strong_open") for token in tokens)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def export_conversation(application: Application, options: argparse.Namespace) -
 
 def import_conversation(application: Application, options: argparse.Namespace) -> int:
     """Import a conversation exported as JSON. It gets a new id."""
-    made = application.sharing.import_json(read_input_file(options.file))
+    made = application.sharing.import_json(read_input_file(options.file), options.file.name)
     print_result(
         options.json,
         {"imported": reports.conversation_json(made)},

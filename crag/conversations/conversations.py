@@ -46,7 +46,7 @@ from crag.storage.tables import (
     runs,
 )
 from crag.storage.user_scope import UserScoped, check_visible
-from crag.types import Conversation, Feedback, Message, RunState, is_user_key
+from crag.types import Conversation, Feedback, Import, Message, RunState, is_user_key
 
 NEW_TITLE = "New conversation"
 _TITLE_LENGTH = 80
@@ -306,13 +306,17 @@ def find_active_run(connection: Connection, conversation_id: str) -> Any:
 
 def _conversation_from_row(row: Row[Any]) -> Conversation:
     changes = load_changes(row.options)
-    return Conversation(row.id, row.title, row.created_at, row.updated_at, changes, row.person, pinned=bool(row.pinned))
+    imported = None if row.imported_at is None else Import(row.imported_at, row.imported_from)
+    return Conversation(
+        row.id, row.title, row.created_at, row.updated_at, changes, row.person, bool(row.pinned), imported
+    )
 
 
 def _message_from_row(row: Row[Any], branches: tuple[int, ...], versions: int) -> Message:
     state: RunState = row.state if row.run_id else "done"
+    imported = bool(row.imported)
     return Message(
-        row.id, row.conversation_id, row.role, row.text, row.created_at, row.run_id, state, branches, versions
+        row.id, row.conversation_id, row.role, row.text, row.created_at, row.run_id, state, branches, versions, imported
     )
 
 

@@ -28,7 +28,7 @@ def _walk_up() -> CTE:
 # Built once: every redraw of a conversation runs these, and building one takes longer than running it.
 _ABOVE = _walk_up()
 _BRANCH = (
-    select(messages, runs.c.state)
+    select(messages, runs.c.state, runs.c.imported)
     .join(_ABOVE, _ABOVE.c.id == messages.c.id)
     .outerjoin(runs, messages.c.run_id == runs.c.id)
     .order_by(messages.c.id)
@@ -65,7 +65,7 @@ def set_head(connection: Connection, conversation_id: str, message_id: int) -> N
 
 
 def read_branch(connection: Connection, message_id: int | None, last: int | None = None) -> Sequence[Row[Any]]:
-    """Return a message and its ancestors with the states of their runs, oldest first.
+    """Return a message and its ancestors with state and origin of their runs, oldest first.
 
     With `last`, return at most that many, counted from the message upwards.
     """

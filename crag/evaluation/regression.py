@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
-from crag.errors import BadRequest, CragError
+from crag.errors import CragError, LimitReached
 from crag.evaluation.datasets import Datasets
 from crag.evaluation.evaluations import Evaluations
 from crag.evaluation.metrics import METRICS, assess_change, format_metric_value
@@ -21,6 +21,7 @@ from crag.storage.user_scope import UserScoped
 from crag.text.formatting import format_count, format_date_time
 
 _SHOWN_DIGEST_LENGTH = 12
+_log = logging.getLogger(__name__)
 
 
 def describe_changes(before: Variant, options: RunOptions, environment: Environment) -> tuple[str, ...]:
@@ -201,8 +202,10 @@ class RegressionMonitor(UserScoped):
                 return None
             own = self.for_user(user or None)
             if self._is_quiet(user, own.state(), now):
-                with suppress(BadRequest):  # beyond the user's limit: try again next time
+                try:
                     return own.run()
+                except LimitReached as error:  # try again next time
+                    _log.info("Pinned questions are not asked yet: %s", error)
         return None
 
     def _is_quiet(self, user: str, state: RegressionState, now: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal
 
 from crag.cancellation import Cancellation
@@ -11,19 +12,27 @@ from crag.protocols import Embedder, Quotation
 from crag.text import korean
 from crag.text.coverage import (
     Gaps,
+    find_context,
     find_gaps,
     find_topics,
     holds_topic,
     is_complete,
 )
 from crag.text.formatting import quote_words
-from crag.text.language import detect_language, extract_terms, is_heading, join_sentences, strip_list_mark
+from crag.text.language import detect_language, extract_terms, is_heading_above, strip_list_mark
 from crag.text.opening_hours import name_hours_asked_for
-from crag.text.questions import FRAME_TERMS, AnalyzedQuestion, TermStatistics, analyze_question, answer_type_score
-from crag.text.relevance_features import TokenizedText, find_best_window, tokenize_text
+from crag.text.questions import (
+    FRAME_TERMS,
+    AnalyzedQuestion,
+    TermStatistics,
+    analyze_question,
+    answer_type_score,
+    states_directly,
+)
+from crag.text.relevance_features import TokenizedText, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
 from crag.text.stated_values import may_hold_value
-from crag.text.tables import find_column_names, label_table_rows
+from crag.text.tables import label_table_rows, names_cell
 from crag.translation import N_
 from crag.types import Grade, Passage, Thresholds, VerdictWord
 
@@ -38,7 +47,7 @@ def explain_grade(
 ) -> str:
     """Return a short sentence on what the passage covers and lacks.
 
-    `gaps` is what the best sentences of a relevant passage lack for a complete answer.
+    `gaps` is what the best sentence of a relevant passage lacks for a complete answer.
     """
     every_topic = find_topics(question)
     asked = [topic for topic in every_topic if not _WEAK_TERMS.issuperset(topic[1])] or every_topic
@@ -52,18 +61,17 @@ def explain_grade(
         return N_("The question names nothing to look for.")
     if not held and verdict != "relevant":
         return N_("Does not mention {words}.").format(words=_list_words(missing or list(question.order), "or"))
-    at, _ = find_best_window(question, passage)
+    statement = _find_statement(question, passage)
     reason = N_("Mentions {held}, but not {missing}.") if missing else N_("Mentions {held}, but does not answer.")
     if verdict == "relevant" or (verdict == "ambiguous" and not missing):
         missing = _merge_phrases(question.text, [*gaps.names, *_name_words(gaps.words)]) if gaps else []
-        text = join_sentences(passage.sentences[at : at + 2])
-        is_open = gaps is not None and gaps.value and not may_hold_value(question, text)
+        is_open = gaps is not None and gaps.value and not may_hold_value(question, statement.text)
         reason = N_("Says “{sentence}”, but not what is asked.") if is_open else N_("Says “{sentence}”.")
         reason = N_("Says “{sentence}”, but does not mention {missing}.") if missing else reason
     return reason.format(
         held=_list_words(held, "and"),
         missing=_list_words(missing, "or"),
-        sentence=_best_sentence(question, _without_column_names(passage.sentences, at)),
+        sentence=shorten_reason(strip_list_mark(statement.text)).rstrip(".。"),
     )
 
 
@@ -82,25 +90,26 @@ def _merge_phrases(text: str, words: Sequence[str]) -> list[str]:
     return phrases
 
 
-def _without_column_names(sentences: Sequence[str], at: int) -> Sequence[str]:
-    """Return two sentences from an index, without the header of a table, which states nothing."""
-    headers = find_column_names(sentences)
-    return [one for one in sentences[at:] if one not in headers][:2]
+def _find_statement(question: AnalyzedQuestion, passage: TokenizedText) -> Quotation:
+    """Return the sentence or row that lacks least of an answer; a heading or the names of columns state nothing."""
+    lines = label_table_rows(passage.sentences)
+    stating = [at for at, (line, below) in enumerate(pairwise([*lines, ""])) if not is_heading_above(line, below)]
+
+    def quote(at: int) -> Quotation:
+        return Quotation(lines[at], find_context(lines, at, passage.title))
+
+    def suits(at: int) -> tuple[float, ...]:
+        said = strip_list_mark(lines[at])
+        is_direct = names_cell(question.text, said) or states_directly(question, said)
+        share = question.covered_share(extract_terms(said))
+        return -find_gaps(question, quote(at), None).count, answer_type_score(question, said), is_direct, share
+
+    return quote(max(stating or range(len(lines)), key=suits)) if lines else Quotation("", passage.title)
 
 
-def _best_sentence(question: AnalyzedQuestion, sentences: Sequence[str]) -> str:
-    """Return the sentence that states the kind of answer asked for and covers most of the question."""
-    best = max(
-        [sentence for sentence in sentences if not is_heading(sentence)] or sentences,
-        key=lambda one: (answer_type_score(question, strip_list_mark(one)), question.covered_share(extract_terms(one))),
-        default="",
-    )
-    return shorten_reason(best).rstrip(".。")
-
-
-def _list_words(words: Sequence[str], joint: Literal["and", "or"]) -> str:
+def _list_words(words: Sequence[str], conjunction: Literal["and", "or"]) -> str:
     """Return the first words in quotation marks, as in “built”, “Halden” and “lighthouse”."""
-    return quote_words(list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS], joint)
+    return quote_words(list(dict.fromkeys(word[:_MAX_WORD_CHARS] for word in words))[:_MAX_LISTED_WORDS], conjunction)
 
 
 class BuiltinGrader:
@@ -163,7 +172,5 @@ class BuiltinGrader:
         return self.thresholds.upper if is_certain else self.thresholds.lower
 
     def _find_gaps(self, question: AnalyzedQuestion, passage: TokenizedText) -> Gaps | None:
-        """Return what the best sentences lack; None if nothing."""
-        at, _ = find_best_window(question, passage)
-        sentences = label_table_rows(passage.sentences)[at : at + 2]
-        return find_gaps(question, Quotation("\n".join(sentences), passage.title), self._embedder) or None
+        """Return what the sentence that lacks least lacks of an answer; None if nothing."""
+        return find_gaps(question, _find_statement(question, passage), self._embedder) or None

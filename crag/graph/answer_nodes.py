@@ -234,7 +234,7 @@ def _truncation_note(usage: Usage, fit: PromptFit) -> str:
     if not usage.prompt_cut or seen is None:
         return ""
     full = f"The prompt filled the model's window ({seen:,} of {fit.window:,} tokens), so it may have been cut"
-    read = f"The server read {seen:,} of about {fit.tokens:,} tokens of the prompt"
+    read = f"The model server read {seen:,} of about {fit.tokens:,} tokens of the prompt"
     return f"{read if seen < fit.tokens else full}: the answer may be based on less than is shown."
 
 

@@ -188,7 +188,7 @@ def _generate_outputs(trace: Trace) -> list[NodeValue]:
     return [
         NodeValue(_("Answer"), trace.text),
         NodeValue(_("Reasoning"), trace.thought),
-        NodeValue(_("Tokens counted by the server"), tokens),
+        NodeValue(_("Tokens counted by the model server"), tokens),
         NodeValue(_("Stop reason"), usage.finish_reason or ""),
         NodeValue(_("Notes"), "\n".join(map(translate_text, trace.notes))),
     ]

@@ -20,7 +20,7 @@ from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.tables import conversations, events, feedback, run_summaries, runs
 from crag.storage.user_scope import UserScoped
-from crag.types import Action, Outcome, Progress, RunState, Sufficiency, VerdictWord
+from crag.types import Action, Import, Outcome, Progress, RunState, Sufficiency, VerdictWord
 
 _BATCH_SIZE = 20
 _PAUSE_SECONDS = 0.02  # between batches, so that others get the processor and the database
@@ -107,6 +107,9 @@ _RUN_COLUMNS = (
     *(column for column in run_summaries.c if column.name != "run_id"),
     feedback.c.helpful,
     feedback.c.reason,
+    runs.c.imported,
+    conversations.c.imported_at,
+    conversations.c.imported_from,
 )
 _OUTCOME, _ACTION, _MODEL = (func.coalesce(run_summaries.c[name], "") for name in ("outcome", "action", "model"))
 _SHOWS_RELATED = and_(_OUTCOME == "not_answered", _ACTION.in_(("correct", "ambiguous")))
@@ -147,6 +150,7 @@ class RunRow:
     sufficiency: Sufficiency | None = None
     helpful: bool | None = None
     reason: str = ""
+    imported: Import | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +235,11 @@ class RunArchive(UserScoped):
         latest = query.order_by(runs.c.started_at.desc(), runs.c.id).limit(limit).offset(offset)
         return _read_run_rows(self._database, latest)
 
+    def find(self, run_id: str) -> RunRow | None:
+        """Return one run; None for another user's, a deleted one, and one of an evaluation."""
+        query = _select_runs(select(*_RUN_COLUMNS), RunFilter(), self._user).where(runs.c.id == run_id)
+        return next(iter(_read_run_rows(self._database, query)), None)
+
 
 def _read_run_rows(database: Database, query: Select[Any]) -> list[RunRow]:
     with database.read() as connection:
@@ -278,6 +287,8 @@ def _build_run_row(found: Mapping[Any, Any]) -> RunRow:
     values["conversation_id"] = values.get("conversation_id")
     for name in ("action", "outcome", "sufficiency"):
         values[name] = values.get(name) or None
+    imported_at, imported_from = values.pop("imported_at", None), values.pop("imported_from", "")
+    values["imported"] = Import(imported_at, imported_from) if values["imported"] and imported_at else None
     if "helpful" in values:
         values["helpful"] = bool(values["helpful"])
     return RunRow(**values)

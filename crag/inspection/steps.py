@@ -382,7 +382,7 @@ def describe_prompt(trace: Trace) -> PromptSize | None:
         text=_("Prompt {tokens} of {window} tokens · {left_out}").format(
             tokens=format_number(prompt.tokens), window=format_number(prompt.window), left_out=left_out
         ),
-        counted=_("The server counted {counted}.").format(counted=format_number(counted)) if counted else "",
+        counted=_("The model server counted {counted}.").format(counted=format_number(counted)) if counted else "",
         cut=trace.usage.prompt_cut,
     )
 

@@ -21,7 +21,7 @@ from crag.storage.tables import jobs
 from crag.storage.user_scope import UserScoped
 from crag.types import AddResult, Progress, Refusal
 
-JobKind = Literal["upload", "address", "path", "files", "site"]
+JobKind = Literal["upload", "address", "files", "site"]
 JobState = Literal["waiting", "working", "done", "failed", "cancelled"]
 FINISHED_STATES: tuple[JobState, ...] = ("done", "failed", "cancelled")
 _MAX_FINISHED_JOBS = 500
@@ -33,8 +33,8 @@ _GIVEN_UP_ERROR = Refusal("corrupt", f"The app stopped {_MAX_ATTEMPTS} times whi
 class Job:
     """A file, folder, URL or site being added; one result per file.
 
-    `spec` is the URL or path to be added; it is cleared at the end, unless something failed and can be tried again.
-    Uploads are in the spool. `resumed` means that the job was started before. `person` is the account that adds it.
+    `spec` is the URL or folder; it is cleared at the end, unless something failed and can be tried again. Uploads are
+    in the spool. `resumed` means that the job was started before. `person` is the account that adds it.
     """
 
     id: str
@@ -177,8 +177,9 @@ class JobQueue(UserScoped):
             _release_jobs(connection, owner)
 
     def give_up_paths(self, reason: Refusal) -> None:
-        """End the unfinished jobs that name a file or folder outside of the home; they can be tried again."""
-        unread = select(jobs).where(jobs.c.kind.in_(("path", "files")), jobs.c.state.not_in(FINISHED_STATES))
+        """End the unfinished jobs that may name a folder outside of the home; they can be tried again."""
+        is_harmless = jobs.c.kind.in_(("upload", "address", "site"))
+        unread = select(jobs).where(~is_harmless, jobs.c.state.not_in(FINISHED_STATES))
         with self._database.write() as connection:
             for job in [_job_from_row(row) for row in connection.execute(unread)]:
                 _give_up(connection, job, reason)
@@ -228,6 +229,7 @@ def _encode_results(results: Sequence[AddResult]) -> str:
 
 
 def _job_from_row(row: Row[Any]) -> Job:
+    stage = row.state.capitalize() if row.state in FINISHED_STATES else row.stage or "Waiting"
     return Job(
         id=row.id,
         kind=row.kind,
@@ -237,7 +239,7 @@ def _job_from_row(row: Row[Any]) -> Job:
         submitted_at=row.submitted_at,
         options=json.loads(row.options),
         state=row.state,
-        progress=Progress(row.stage or "Waiting", row.done, row.total),
+        progress=Progress(stage, row.done, row.total),
         results=tuple(_decode_result(entry) for entry in json.loads(row.result or "[]")),
         resumed=row.state == "waiting" and bool(row.owner),
         person=row.person,

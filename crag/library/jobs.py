@@ -51,10 +51,8 @@ def run_job(
         yield from library.pipeline.add_address(job.spec, found_by=job.options.get("found_by", ""), **way)
     elif job.kind == "site":
         yield from library.pipeline.add_site(job.spec, SiteLimits(**job.options["limits"]), **way)
-    elif job.kind == "files":
-        yield from library.pipeline.add_below(Path(job.spec), job.options["files"], **way)
     else:
-        yield from library.pipeline.add(job.spec, **way)
+        yield from library.pipeline.add_below(Path(job.spec), job.options["files"], **way)
 
 
 def restore_added_status(result: AddResult, job: Job, library: Library, others: Sequence[Job]) -> AddResult:
@@ -300,13 +298,6 @@ class IngestJobs(UserScoped):
         url = complete_url(url)
         target = self.admit(collection)
         return self._submit(_new_named_job("site", url, strip_credentials(url), target, limits=asdict(limits)))
-
-    def submit_path(self, path: Path, collection: str = "") -> str:
-        """Submit a file or folder and return the job's id. Every file below a folder gets a result."""
-        target = self.admit(collection)
-        return self._submit(
-            _new_named_job("path", str(path.expanduser().absolute()), clean_display_name(path.name), target)
-        )
 
     def submit_files(self, folder: Path, files: Mapping[str, object], collection: str = "") -> str:
         """Submit files by their path below a folder and return the job's id; the mapped details are stored with it."""

@@ -40,7 +40,7 @@ from crag.storage.passages import (
 from crag.storage.removed_sources import RemovedSources
 from crag.storage.row_security import document_owner
 from crag.storage.shared_files import open_shared_files
-from crag.storage.sources import SourceStore, has_passages
+from crag.storage.sources import SourceStore
 from crag.storage.tables import sources
 from crag.storage.user_scope import UserScoped, visible_questions
 from crag.text.sanitization import clean_display_name, clean_text
@@ -155,10 +155,6 @@ class Library(UserScoped):
     def sources(self, collection: str = "") -> list[Source]:
         """Return the sources of a collection, or all, newest first."""
         return self._hide_questions(self._store.sources(*([sources.c.collection == collection] if collection else [])))
-
-    def newest_sources(self, count: int, passages: int) -> list[Source]:
-        """Return the newest sources that have at least so many passages."""
-        return self._hide_questions(self._store.sources(has_passages(passages), limit=count))
 
     def sources_at(self, locations: Sequence[str]) -> list[Source]:
         """Return the sources of these addresses or paths, newest first."""
@@ -322,6 +318,10 @@ class Library(UserScoped):
             suggested = suggest_questions(self._database, self._find_by_words, n, self._user)
             self._suggested.put(key, suggested)
         return [*suggested]
+
+    def long_titles(self, n: int, passages: int) -> list[str]:
+        """Return the titles of the newest `n` sources with at least so many passages."""
+        return self._store.long_titles(n, passages)
 
     def _find_by_words(self, question: str) -> list[int]:
         """Return the ids of the nearest passages by full text alone, which needs no embedder and is always ready."""

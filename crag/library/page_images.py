@@ -47,10 +47,14 @@ def count_pages(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """A PNG of a page. `marked`: some of the text to highlight was found on it; never so for a scanned page."""
+    """A PNG of a page.
+
+    `mark` is where the highlighted text begins, as shares of its width and height; None if none was found, as on every
+    scanned page.
+    """
 
     png: bytes
-    marked: bool
+    mark: tuple[float, float] | None
 
 
 def render_page(
@@ -72,9 +76,10 @@ def render_page(
         pale, dark = letters.boxes(highlight), letters.boxes(strong)
     marked = _highlight_boxes(image, pale, dark)
     ink = _Ink(image)
-    areas = ink.areas(pale, dark) if around_passage else []
-    picture = _stack_images([marked.crop(area) for area in areas or [ink.whole]])
-    return PageImage(_encode_png(picture), bool(pale or dark))
+    areas = (ink.areas(pale, dark) if around_passage else []) or [ink.whole]
+    picture = _stack_images([marked.crop(area) for area in areas])
+    mark = _locate([*dark, *pale][0], areas) if pale or dark else None
+    return PageImage(_encode_png(picture), mark and (mark[0] / picture.width, mark[1] / picture.height))
 
 
 @contextmanager
@@ -237,6 +242,16 @@ def _stack_images(images: Sequence[Image]) -> Image:
         sheet.paste(one, (0, top))
         top += one.height
     return sheet
+
+
+def _locate(box: PixelBox, areas: Sequence[PixelBox]) -> tuple[int, int] | None:
+    """Return the left upper corner of a box in the stacked pictures of these areas; None if it is in none of them."""
+    top = 0
+    for area in areas:
+        if _overlap(box, area) and area[1] <= box[1] < area[3]:
+            return max(0, box[0] - area[0]), top + box[1] - area[1]
+        top += area[3] - area[1]
+    return None
 
 
 class _Ink:

@@ -6,7 +6,6 @@ or by itself. New and changed files become an ingest job; renamed and vanished o
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import secrets
 import time
@@ -137,8 +136,7 @@ class WatchedFolders(UserScoped):
             except BadRequest:
                 return False
             return True
-        is_local = ipaddress.ip_address(self._settings.host).is_loopback
-        return is_local and not self._settings.public_urls and self._settings.people != "accounts"
+        return not self._settings.serves_others
 
     def list(self) -> list[WatchedFolder]:
         """Return all folders, the first added first."""

@@ -55,7 +55,7 @@ def open_chat_model(
 ) -> ChatModel:
     """Open the model `ollama:NAME`, or `provider:model` through LangChain's `init_chat_model`.
 
-    An Ollama server is asked immediately for the model's digest and limits, so that a missing server or model is
+    Ollama is asked immediately for the model's digest and limits, so that a missing server or model is
     reported before any work begins. With `thinking`, streamed replies begin with the model's thoughts if it supports
     that; whole replies and single tokens, which serve for grading, never do. `require_consent` is called with the
     destination before each prompt and raises if prompts may not go there. Raises `ModelFault`, and `ValueError` for a

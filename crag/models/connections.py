@@ -1,4 +1,4 @@
-"""HTTP connections to an Ollama server that another thread can shut down."""
+"""HTTP connections to a host of Ollama that another thread can shut down."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def unreachable_fault(settings: Settings) -> ModelFault:
 
 
 def not_ollama_fault(settings: Settings) -> ModelFault:
-    """Return the fault for a server at Ollama's address that is not Ollama."""
+    """Return the fault for a host that is not Ollama."""
     return ModelFault.make("ollama.not_ollama", host=settings.ollama_host_label)
 
 

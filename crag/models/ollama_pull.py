@@ -1,4 +1,4 @@
-"""Resumable pull of a model by the Ollama server."""
+"""Resumable pull of a model by Ollama."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of the Ollama server: report, load, unload, delete, recommend, check disk space."""
+"""Models of Ollama on all its hosts: report, load, unload, delete, recommend, check disk space."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ that only this application's page contains do.
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 from collections.abc import Collection
 from contextlib import suppress
@@ -22,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from crag.translation import N_, _, match_language, use_language
 
 QUERY_PARAMETER = "page"
+_ACCEPTED_LANGUAGE = re.compile(r"\s*(?P<tag>[\w*-]+)\s*(?:;\s*[qQ]=(?P<weight>[01](?:\.\d{0,3})?)\s*)?")
 _SOCKET_SCHEMES = {"ws": "http", "wss": "https"}
 _FILE_NAME = "page.key"
 _TOKEN_BYTES = 32
@@ -47,8 +49,10 @@ def load_page_token(home: Path) -> str:
 
 
 def find_browser_language(scope: Scope) -> str:
-    """Return the language that the browser prefers."""
-    return match_language(Headers(scope=scope).get("accept-language", "").split(","))
+    """Return the language that the browser prefers (RFC 9110, sections 12.4.2 and 12.5.4)."""
+    named = map(_ACCEPTED_LANGUAGE.fullmatch, Headers(scope=scope).get("accept-language", "").split(","))
+    weights = {found["tag"]: float(found["weight"] or 1) for found in named if found}
+    return match_language(sorted((tag for tag in weights if weights[tag]), key=weights.__getitem__, reverse=True))
 
 
 def refuse(scope: Scope, message: str, status: HTTPStatus) -> PlainTextResponse:

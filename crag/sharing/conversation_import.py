@@ -233,7 +233,7 @@ def read_shared_conversation(data: bytes) -> SharedConversation:
     return shared
 
 
-def store_conversation(database: Database, shared: SharedConversation, user: str) -> str:
+def store_conversation(database: Database, shared: SharedConversation, user: str, file: str = "") -> str:
     """Store the document as a new conversation of a user, all or nothing, and return its id. Raises `HomeFault`."""
     conversation_id = uuid.uuid4().hex
     ids = {run.id: uuid.uuid4().hex for run in shared.runs}
@@ -241,7 +241,7 @@ def store_conversation(database: Database, shared: SharedConversation, user: str
     traces = {number: Trace().apply_all(of_run) for number, of_run in happened.items()}
     texts = {number: trace.text for number, trace in traces.items()}
     with database.write() as connection:
-        connection.execute(insert(conversations).values(_conversation_row(conversation_id, shared, user)))
+        connection.execute(insert(conversations).values(_conversation_row(conversation_id, shared, user, file)))
         defer_foreign_keys(connection)  # a version may precede its first answer
         for run in shared.runs:
             _insert_run(connection, run, ids, conversation_id, happened[run.id])
@@ -256,17 +256,20 @@ def _error_location(error: ValidationError) -> str:
     return " ".join(f"no. {part + 1}" if isinstance(part, int) else f"“{part}”" for part in place[:4]) or "it"
 
 
-def _conversation_row(conversation_id: str, shared: SharedConversation, user: str) -> dict[str, Any]:
+def _conversation_row(conversation_id: str, shared: SharedConversation, user: str, file: str) -> dict[str, Any]:
     changes = load_changes(dump_changes(shared.changes))
     if changes.get("web") == "auto":  # automatic searches need the consent of a user of this home
         changes["web"] = "ask"
+    now = time.time()
     return {
         "id": conversation_id,
         "title": title_of(normalize_user_text(shared.title)) or NEW_TITLE,
         "created_at": shared.created_at,
-        "updated_at": time.time(),
+        "updated_at": now,
         "options": dump_changes(changes),
         "person": user,
+        "imported_at": now,
+        "imported_from": normalize_user_text(file),
     }
 
 
@@ -302,6 +305,7 @@ def _insert_run(
         "version_of": ids[run.version_of] if run.version_of else None,
         "change": normalize_user_text(run.change),
         "gap_closed": int(run.gap_closed),
+        "imported": 1,
     }
     connection.execute(insert(runs).values(row))
     numbered = enumerate(happened, start=1)

@@ -113,8 +113,8 @@ class ConversationExchange(UserScoped):
             raise NotFound("This link leads nowhere.", "Ask who sent it for a new one.")
         return read_conversation(self._database.whole, conversation_id, self._user)
 
-    def import_json(self, data: bytes) -> Conversation:
-        """Store an exported JSON conversation as a new one, under new ids.
+    def import_json(self, data: bytes, file: str = "") -> Conversation:
+        """Store an exported JSON conversation as a new one, under new ids; `file` is the name of its file.
 
         Raises `BadRequest` with a description of the problem; nothing is stored in that case.
         """
@@ -125,4 +125,4 @@ class ConversationExchange(UserScoped):
                 f"This file is larger than {format_size(_MAX_IMPORT_BYTES)} and was not read.", "Choose another one."
             )
         shared = read_shared_conversation(data)
-        return self._conversations.get(store_conversation(self._database, shared, self._user or ""))
+        return self._conversations.get(store_conversation(self._database, shared, self._user or "", file))

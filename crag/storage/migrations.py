@@ -181,6 +181,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     ("ALTER TABLE removed_sources ADD COLUMN kept_seconds FLOAT DEFAULT '0' NOT NULL",),
     ("ALTER TABLE sources ADD COLUMN own_title TEXT", "ALTER TABLE removed_sources ADD COLUMN own_title TEXT"),
+    (
+        "ALTER TABLE conversations ADD COLUMN imported_at FLOAT",
+        "ALTER TABLE conversations ADD COLUMN imported_from TEXT DEFAULT '' NOT NULL",
+        "ALTER TABLE runs ADD COLUMN imported INTEGER DEFAULT '0' NOT NULL",
+    ),
     (),  # policies of PostgreSQL
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""

@@ -38,6 +38,7 @@ _ADD_TERMS = "INSERT INTO passage_terms (rowid, terms) VALUES "
 _REMOVE_TERMS = text("DELETE FROM passage_terms WHERE rowid IN (SELECT id FROM passages WHERE source_id = :source)")
 _ADD_VECTORS = "INSERT INTO vectors (passage_id, space_id, vector) VALUES "
 _USED_ORIGINALS = union(select(sources.c.sha256), select(removed_sources.c.sha256))
+_NEWEST_FIRST = (sources.c.added_at.desc(), sources.c.id)
 _ROWS_AT_ONCE = 100  # of at most 9 values each: older versions of SQLite take 999 values in a statement
 
 
@@ -300,12 +301,6 @@ def _delete_passages(connection: Connection, source_id: str) -> None:
     advance_epoch(connection, ids)
 
 
-def has_passages(count: int) -> ColumnElement[bool]:
-    """Match sources that have at least so many passages."""
-    last = (passages.c.source_id == sources.c.id) & (passages.c.ordinal == count - 1)
-    return select(passages.c.id).where(last).correlate(sources).exists()
-
-
 class SpaceSwitched(Exception):
     """The active space changed after the passages were embedded. Used within the library only, never shown."""
 
@@ -321,8 +316,8 @@ class SourceStore(UserScoped):
         with self.database.read() as connection:
             return read_epoch(connection)
 
-    def sources(self, *conditions: ColumnElement[bool], limit: int | None = None) -> list[Source]:
-        """Return the sources that meet all conditions, newest first; at most `limit`."""
+    def sources(self, *conditions: ColumnElement[bool]) -> list[Source]:
+        """Return the sources that meet all conditions, newest first."""
         passage_count = (
             select(func.count()).where(passages.c.source_id == sources.c.id).correlate(sources).scalar_subquery()
         )
@@ -342,8 +337,15 @@ class SourceStore(UserScoped):
                     **{one.name: getattr(row, one.name) for one in fields(Source)}
                     | {"space": row.space or "", "own_title": row.own_title or ""}
                 )
-                for row in connection.execute(query.order_by(sources.c.added_at.desc(), sources.c.id).limit(limit))
+                for row in connection.execute(query.order_by(*_NEWEST_FIRST))
             ]
+
+    def long_titles(self, n: int, least: int) -> list[str]:
+        """Return the titles of the newest `n` sources with at least so many passages."""
+        is_long = select(func.count()).where(passages.c.source_id == sources.c.id).scalar_subquery() >= least
+        query = select(sources.c.title).where(is_long, self._visible(sources)).order_by(*_NEWEST_FIRST).limit(n)
+        with self.database.read() as connection:
+            return list(connection.execute(query).scalars())
 
     def source(self, source_id: str) -> Source | None:
         """Return the source with this id, or None."""

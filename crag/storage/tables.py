@@ -38,6 +38,8 @@ conversations = Table(
     Column("pinned", _INTEGER, nullable=False, server_default="0"),
     Column("deleted_at", Float),
     Column("head_id", _INTEGER),
+    Column("imported_at", Float),
+    Column("imported_from", Text, nullable=False, server_default=""),  # name of the file, if known
 )
 
 runs = Table(
@@ -55,6 +57,7 @@ runs = Table(
     Column("gap_closed", _INTEGER, nullable=False, server_default="0"),  # the user closed this coverage gap
     Column("evaluation_id", Text, ForeignKey("evaluations.id", ondelete="CASCADE"), index=True),
     Column("stopping", _INTEGER, nullable=False, server_default="0"),  # stop requested by another process
+    Column("imported", _INTEGER, nullable=False, server_default="0"),  # with its conversation
 )
 RUN_ORDER = literal_column("runs.rowid", Integer)  # as they were asked: `started_at` follows a clock that is set back
 

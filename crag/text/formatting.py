@@ -169,7 +169,7 @@ def export_file_name(title: str, ending: str) -> str:
     return f"{f'{_DEFAULT_FILE_NAME} {name}' if _WINDOWS_DEVICE.fullmatch(name) else name}.{ending}"
 
 
-def quote_words(words: Sequence[str], joint: Literal["and", "or"]) -> str:
+def quote_words(words: Sequence[str], conjunction: Literal["and", "or"]) -> str:
     """Return words in quotation marks, as in “built”, “Halden” and “lighthouse”."""
     *others, last = [f"“{word}”" for word in words] or [""]
-    return f"{', '.join(others)} {joint} {last}" if others else last
+    return f"{', '.join(others)} {conjunction} {last}" if others else last

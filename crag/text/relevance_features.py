@@ -153,13 +153,6 @@ def _measure_answering(question: AnalyzedQuestion, tokenized: TokenizedText) -> 
     )
 
 
-def find_best_window(question: AnalyzedQuestion, tokenized: TokenizedText) -> tuple[int, float]:
-    """Return the start of the sentence pair that covers most of the question, and the share it covers."""
-    shares = [question.covered_share(window) for window in tokenized.windows()]
-    best = max(shares, default=0.0)
-    return (shares.index(best) if shares else 0), best
-
-
 def _measure_nearness(question: AnalyzedQuestion, tokenized: TokenizedText) -> dict[str, float]:
     """Return how close each term outside the question is to the question's words.
 

@@ -229,7 +229,7 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     is_sum = bool(found and _words("adding").search(bare) and _words("amounts").search(scope))
     if not (is_whole or found) or is_sum:
         return None
-    words = _words("document_nouns").sub(" ", _words("chapter").sub(" ", scope)).strip(" \"'“”‘’.,:;?!。？！，")
+    words = _words("document_nouns").sub(" ", _words("chapter").sub(" ", scope)).strip(" \"'“”‘’「」.,:;?!。？！，")
     sentences = min(_parse_number(count["number"]), _MAX_SENTENCES) if count else 0
     if not sentences and _words("short").search(asked):
         sentences = 3

@@ -145,7 +145,7 @@ def draw_engine_change(trace: Trace, earlier: Iterable[Trace]) -> None:
 
 def draw_waiting_answer(run_id: str, trace: Trace) -> None:
     """Draw an answer that waits for consent to a web search."""
-    _draw_headline(run_id, trace)
+    _draw_headline(run_id, answer_headline(trace))
     versions.draw_earlier_version(run_id)
     consent.draw_consent_card(run_id, trace)
 
@@ -169,28 +169,30 @@ def outcome_sentence(trace: Trace) -> str:
     )
 
 
-def answer_headline(trace: Trace) -> str:
+def answer_headline(trace: Trace, *, imported: bool = False) -> str:
     """Return the answer's origin as a badge, followed by its facts."""
-    facts = _SPACE_BEFORE_UNIT.sub("\u00a0", " · ".join(run_labels.answer_facts(trace)))
-    return f"{labels.badge_markdown(run_labels.answer_badge(trace))} {labels.grey_text(facts)}"
+    facts = run_labels.answer_facts(trace) + ([_("imported")] if imported else [])
+    grey = _SPACE_BEFORE_UNIT.sub("\u00a0", " · ".join(facts))
+    return f"{labels.badge_markdown(run_labels.answer_badge(trace))} {labels.grey_text(grey)}"
 
 
 def _draw_head(message: Message, run_id: str, trace: Trace, *, last: bool) -> None:
+    headline = answer_headline(trace, imported=message.imported)
     if not last and message.versions < 2:
-        st.markdown(answer_headline(trace))
+        st.markdown(headline)
         return
     with st.container(gap=None):
         if last:
-            _draw_headline(run_id, trace)
+            _draw_headline(run_id, headline)
         else:
-            st.markdown(answer_headline(trace))
+            st.markdown(headline)
         if message.versions > 1:
             versions.draw_versions(run_id)
 
 
-def _draw_headline(run_id: str, trace: Trace) -> None:
+def _draw_headline(run_id: str, headline: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(answer_headline(trace), width="content")
+        st.markdown(headline, width="content")
         st.button(
             _("Trace"),
             icon=":material/account_tree:",

@@ -11,7 +11,7 @@ from crag.options import ROUTES
 from crag.runs.trace import Trace
 from crag.text.formatting import export_file_name, format_count, format_number
 from crag.text.sanitization import CsvCell, strip_invisible, write_csv
-from crag.translation import _
+from crag.translation import _, bind_language
 from crag.types import TableResult
 from pages.chat.questions import regenerate_answer
 from pages.parts import markdown
@@ -29,7 +29,7 @@ def draw_route_result(run_id: str, trace: Trace) -> None:
         if trace.listed or trace.table:
             st.download_button(
                 _("Export as CSV"),
-                partial(export_result, trace),
+                bind_language(partial(export_result, trace)),
                 file_name=export_file_name(trace.question, "csv"),
                 mime="text/csv",
                 icon=":material/download:",
@@ -58,7 +58,7 @@ def export_result(trace: Trace) -> bytes:
     """Return every match with its place, or the result of the query, as CSV below a header row."""
     if trace.listed:
         matches = ((match.title, match.page, match.sheet, match.text) for match in trace.listed.matches)
-        return write_csv([("document", "page", "sheet", "text"), *matches])
+        return write_csv([(_("Document"), _("Page"), _("Sheet"), _("Text")), *matches])
     return write_csv([trace.table.columns, *trace.table.rows]) if trace.table else b""
 
 

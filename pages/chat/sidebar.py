@@ -139,6 +139,8 @@ def _draw_conversations() -> None:
             for conversation in members:
                 with st.container(gap=None):
                     _draw_conversation(conversation, search, dated=conversation.title in twice)
+                    if conversation.imported:
+                        st.caption(labels.import_origin(conversation.imported), wrap=False)
                     if snippet := found.snippets.get(conversation.id):
                         st.caption(_highlight_match(snippet.before, snippet.match, snippet.after))
     with st.container(horizontal=True):

@@ -33,6 +33,8 @@ def draw_run_head(run_id: str, trace: Trace, calls: Sequence[ModelCall]) -> None
         with st.container(horizontal=True, width="content"):
             _draw_head_buttons(run_id)
     st.markdown(f"{' '.join(_run_badges(trace))} {labels.grey_text(' · '.join(_run_figures(trace, calls)))}")
+    if (row := application().archive.find(run_id)) and row.imported:
+        st.caption(f":material/upload: {labels.import_origin(row.imported)}")
     _draw_version_menu(run_id)
     if trace.text:
         with st.expander(_("Answer"), type="compact", key=f"answer-{run_id}"):

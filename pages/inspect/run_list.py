@@ -74,6 +74,8 @@ def draw_run_row(row: RunRow, prefix: str, *, is_chosen: bool = False, fact: str
             args=(row.run_id,),
         )
         st.caption(fact or " · ".join(_run_facts(row)), wrap=False)
+        if row.imported:
+            st.caption(labels.import_origin(row.imported), wrap=False)
     if opened:
         st.rerun()
 

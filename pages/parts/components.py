@@ -1,7 +1,8 @@
-"""Custom browser components: citation clicks, screen-reader status, scrolling, focus, copy button."""
+"""Custom browser components: citation clicks, screen-reader status, scrolling, focus, copy button, page picture."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -267,12 +268,57 @@ export default function ({ data, parentElement }) {
   }
 }
 """
+_PICTURE_HTML = """
+<div class="frame"><button type="button" aria-expanded="false"><img alt=""><i></i></button></div>
+"""
+_PICTURE_CSS = """
+:host { display: block; }
+.frame { overflow: auto; border: 1px solid var(--st-border-color); border-radius: var(--st-base-radius); }
+button { display: block; position: relative; border: 0; padding: 0; background: none; cursor: zoom-in; }
+button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: -2px; }
+i { position: absolute; scroll-margin-block: 5rem; }
+button[aria-expanded="true"] { cursor: zoom-out; }
+img { display: block; width: 100%; }
+button[aria-expanded="false"] img.narrow { width: auto; max-width: 100%; }
+.frame:has([aria-expanded="true"]) { max-height: 75vh; overscroll-behavior: contain; }
+"""
+_PICTURE_JS = """
+const ENLARGED = 1.8  // at least, in widths of the frame
+export default function ({ data, parentElement }) {
+  const frame = parentElement.querySelector(".frame")
+  const [button, picture, mark] = ["button", "img", "i"].map((name) => frame.querySelector(name))
+  const setEnlarged = (isEnlarged, [x, y]) => {
+    button.setAttribute("aria-expanded", isEnlarged)
+    picture.style.width = isEnlarged ? `${Math.max(picture.naturalWidth, ENLARGED * frame.clientWidth)}px` : ""
+    if (!isEnlarged) return
+    const place = (share, size, seen) => share * size - seen / 4  // a little after the upper left corner
+    frame.scrollTo(place(x, picture.width, frame.clientWidth), place(y, picture.height, frame.clientHeight))
+    frame.scrollIntoView({ block: "nearest" })
+  }
+  picture.className = data.narrow ? "narrow" : ""
+  button.setAttribute("aria-label", data.label)
+  button.title = data.enlarge
+  if (picture.src !== data.source) {
+    const [x, y] = data.mark ?? [0, 0]
+    mark.style.left = `${100 * x}%`
+    mark.style.top = `${100 * y}%`
+    picture.onload = () => { if (data.mark) mark.scrollIntoView({ block: "nearest", inline: "nearest" }) }
+    picture.src = data.source
+    setEnlarged(false, [0, 0])
+  }
+  button.onclick = ({ offsetX, offsetY, detail }) => {  // from the keyboard, `detail` is 0
+    const tapped = detail ? [offsetX / picture.width, offsetY / picture.height] : [0, 0]
+    setEnlarged(button.getAttribute("aria-expanded") === "false", data.mark ?? tapped)
+  }
+}
+"""
 
 _page_component = st.components.v2.component("page_glue", html=_PAGE_HTML, css=_PAGE_CSS, js=_PAGE_JS)
 _history_component = st.components.v2.component(
     "history_glue", html="<i></i>", css=":host { display: block; height: 0; }", js=_HISTORY_JS
 )
 _copy_component = st.components.v2.component("copy_button", html=_COPY_HTML, css=_COPY_CSS, js=_COPY_JS)
+_picture_component = st.components.v2.component("page_picture", html=_PICTURE_HTML, css=_PICTURE_CSS, js=_PICTURE_JS)
 
 
 def sync_page(
@@ -320,3 +366,16 @@ def draw_copy_button(text: str, key: str, label: str = "") -> None:
     """Draw a button that copies `text` to the clipboard."""
     words = {"label": label or _("Copy"), "copied": _("Copied"), "refused": _("Not allowed")}
     _copy_component(data={"text": text, **words}, key=key, width="content", height="content")
+
+
+def draw_page_picture(
+    png: bytes, label: str, key: str, *, mark: tuple[float, float] | None = None, narrow: bool = False
+) -> None:
+    """Draw a picture as wide as its place, which opens enlarged and scrollable at `mark` when it is tapped.
+
+    `mark` is a place in shares of its width and height, by default the one that was tapped. A `narrow` picture does not
+    grow beyond its own size.
+    """
+    source = f"data:image/png;base64,{b64encode(png).decode()}"
+    data = {"source": source, "label": label, "enlarge": _("Enlarge or shrink"), "mark": mark, "narrow": narrow}
+    _picture_component(data=data, key=key, height="content")

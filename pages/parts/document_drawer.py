@@ -12,6 +12,7 @@ from crag.text.formatting import format_date, format_location, format_number
 from crag.translation import _, translate_text
 from crag.types import Source
 from pages.parts import dialogs, markdown, page_view
+from pages.parts.components import draw_page_picture
 from pages.parts.services import application
 
 
@@ -64,10 +65,8 @@ def _draw_picture(source: Source, path: Path, number: int) -> None:
     except CragError as error:
         st.caption(markdown.escape_line(translate_text(str(error))))
         return
-    with st.container(border=True):
-        st.image(
-            image.png, width="stretch", alt=_("Page {number} of {title}").format(number=number, title=source.title)
-        )
+    label = _("Page {number} of {title}").format(number=number, title=source.title)
+    draw_page_picture(image.png, label, f"page-picture-{source.id}")
 
 
 def _draw_text(source: Source, number: int) -> None:

@@ -42,8 +42,12 @@ def draw_uploader(label: str, collection: str = "") -> None:
 
 
 def draw_sharing_notice() -> None:
-    """Say who can see documents, before any is added."""
-    st.caption(_("Documents are shared: everyone who can open this page can read and ask about what you add."))
+    """Say who else can read documents, before any is added, where others use this server."""
+    settings = application().settings
+    if settings.people == "accounts":
+        st.caption(_("Those who may read the collection can read and ask about what you add."))
+    elif settings.serves_others:
+        st.caption(_("Documents are shared: everyone who can open this page can read and ask about what you add."))
 
 
 def _submit_uploads(key: str, collection: str) -> None:

@@ -64,9 +64,7 @@ def _draw_results(job: Job) -> None:
 
 def _adds_one_document(job: Job) -> bool:
     """Return whether the job is one file or page: no folder, site or archive."""
-    return job.kind not in ("path", "files", "site") and not any(
-        split_member_location(result.source) for result in job.results
-    )
+    return job.kind not in ("files", "site") and not any(split_member_location(result.source) for result in job.results)
 
 
 def _draw_all_results(job: Job) -> None:

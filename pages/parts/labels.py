@@ -7,9 +7,10 @@ from crag.inspection import run_labels
 from crag.inspection.run_archive import Thumb
 from crag.inspection.run_labels import Badge, describe_change, describe_grader, describe_trace_grader
 from crag.runs.trace import Trace
+from crag.text.formatting import format_date
 from crag.text.sanitization import WORD_JOINER
 from crag.translation import N_, _
-from crag.types import Action, Outcome, Verdict, Version
+from crag.types import Action, Import, Outcome, Verdict, Version
 from pages.parts import markdown
 
 # The label by kind of a document; an HTML file from the web is a `web` document.
@@ -68,6 +69,14 @@ def version_name(version: Version) -> str:
 def version_caption(version: Version, total: int) -> str:
     """Return "Version 2 of 3" and how the version differs."""
     return markdown.escape_line(run_labels.version_label(version.number, total, version.change), 100)
+
+
+def import_origin(imported: Import) -> str:
+    """Return when something was imported, and from which file; safe Markdown."""
+    day = format_date(imported.at)
+    if not imported.file:
+        return _("Imported on {day}").format(day=day)
+    return _("Imported on {day} from {file}").format(day=day, file=markdown.escape_line(imported.file, 60))
 
 
 def grader_label(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from crag.text.formatting import export_file_name
-from crag.translation import _
+from crag.translation import _, bind_language
 from pages.parts import labels, reruns
 from pages.parts.routes import Page
 
@@ -104,7 +104,7 @@ def draw_file_download(
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.download_button(
             name,
-            make,
+            bind_language(make),
             file_name=export_file_name(title, ending),
             mime="application/octet-stream",
             icon=":material/download:",

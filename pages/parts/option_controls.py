@@ -57,7 +57,7 @@ def _format_keep_alive(seconds: Any) -> str:
     if not isinstance(seconds, int):
         return str(seconds)
     if seconds == _FOREVER:
-        return _("Until the server stops (-1)")
+        return _("Until Ollama stops (-1)")
     if seconds and seconds % 3600 == 0:
         return f"{format_count(seconds // 3600, 'hour')} ({seconds:,} s)"
     if seconds and seconds % 60 == 0:

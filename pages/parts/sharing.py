@@ -56,7 +56,7 @@ def _draw_link(conversation_id: str) -> None:
         )
         st.caption(_("It shows the conversation as it is when opened."), width="content")
     host = st.context.url or ""
-    st.code(f"{urljoin(host, '/')}{Page.SHARED.address}?link={link_id}", language=None)
+    st.code(f"{urljoin(host, '/')}{Page.SHARED.address}?link={link_id}", language=None, wrap_lines=True)
 
 
 @dialogs.dialog(N_("Share this answer"), icon=":material/share:")
@@ -89,7 +89,7 @@ def draw_import_dialog(on_done: Callable[[Conversation], None]) -> None:
     if file is None:
         return
     try:
-        conversation = application().sharing.import_json(file.getvalue())
+        conversation = application().sharing.import_json(file.getvalue(), file.name)
     except CragError as error:
         st.error(markdown.escape_line(translate_text(str(error))), icon=":material/error:")
         return

@@ -16,6 +16,7 @@ from crag.text.formatting import format_date
 from crag.translation import N_, _, translate_text
 from crag.types import Passage, Ruling, Source, Strip, Verdict
 from pages.parts import labels, markdown, notes, page_view, pins
+from pages.parts.components import draw_page_picture
 from pages.parts.services import application
 from pages.parts.session import is_phone
 from pages.parts.trace import strip_markdown
@@ -248,19 +249,24 @@ def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> No
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         said = st.empty()
         page_view.draw_page_buttons(view.number, number, pages)
-    frame = st.container(border=True)
+    frame = st.container()
     cut = bool(on_page) and not st.toggle(_("Whole page"), key=f"page-{view.number}-whole")
     image = page_view.page_image(str(path), number, on_page, view.quote if number == own else "", cut=cut)
     place = _("Page {number} of {pages}").format(number=number, pages=pages)
     meaning = labels.grey_text(f" · {_highlight_meaning(view, image, strong=number == own)}") if on_page else ""
     said.markdown(f":small[{place}{meaning}]", width="content")
     with frame:
-        width = "content" if cut and not is_phone() else "stretch"
-        st.image(image.png, width=width, alt=_("Page {number} of {title}").format(number=number, title=passage.title))
+        draw_page_picture(
+            image.png,
+            _("Page {number} of {title}").format(number=number, title=passage.title),
+            f"page-picture-{view.number}",
+            mark=image.mark,
+            narrow=cut and not is_phone(),
+        )
 
 
 def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> str:
-    if not image.marked:
+    if image.mark is None:
         return _("the passage cannot be highlighted here; read it under Text")
     if not view.run_id:
         return _("highlighted: the passage")

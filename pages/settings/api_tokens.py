@@ -73,7 +73,7 @@ def _draw_secret() -> None:
     if secret := st.session_state.pop(_SECRET_KEY, ""):
         with st.container(border=True):
             st.markdown(_("**Copy this token now.** It is not shown again."))
-            st.code(secret, language=None)
+            st.code(secret, language=None, wrap_lines=True)
 
 
 def _make_token() -> None:

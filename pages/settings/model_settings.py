@@ -1,4 +1,4 @@
-"""Model options: choice per role, tuning, hosted providers, consent, state of the Ollama server."""
+"""Model options: choice per role, tuning, hosted providers, consent, state of Ollama."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _LOCAL_NAMES = ("", "auto", "builtin")
 def _needs_consent(name: str) -> bool:
     """Return whether the user must allow this model first.
 
-    A remote Ollama server needs no consent, since the user named it in OLLAMA_HOST.
+    A remote host of Ollama needs no consent, since the user named it in OLLAMA_HOST.
     """
     found = model_report(name)
     if found:

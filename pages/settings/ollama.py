@@ -1,4 +1,4 @@
-"""Models of the Ollama server: list, load, unload, delete, download."""
+"""Models of Ollama: list, load, unload, delete, download."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from crag.storage.outbound_log import OutboundLog
 from crag.storage.preferences import ValueOrigin
 from crag.text import sanitization
 from crag.text.formatting import format_count, format_number, format_timestamp
-from crag.translation import N_, _, join_texts
+from crag.translation import N_, _, bind_language, join_texts
 from crag.types import OutboundRecord, is_account
 from pages.parts import dialogs, external_hosts, labels, layout, markdown
 from pages.parts.services import application, current_owner, may_administer
@@ -40,7 +40,7 @@ def _draw_browser_key() -> None:
         st.header(_("This browser"), anchor=False)
         with st.container(border=True):
             st.markdown(_(_KEY_INTRODUCTION))
-            st.code(key, language=None)
+            st.code(key, language=None, wrap_lines=True)
             st.caption(_(_KEY_MEANING))
             if not is_browser_remembered():
                 st.markdown(f":orange[:material/info:] {_(NOT_REMEMBERED)}")
@@ -218,7 +218,7 @@ def _draw_outbound_log() -> None:
     with st.container(horizontal=True):
         st.download_button(
             _("Export as CSV"),
-            partial(export_csv, outbound_log),
+            bind_language(partial(export_csv, outbound_log)),
             file_name=f"crag-departures-{time.strftime('%Y-%m-%d')}.csv",
             mime="text/csv",
             icon=":material/download:",
@@ -229,8 +229,8 @@ def _draw_outbound_log() -> None:
 
 def export_csv(outbound_log: OutboundLog) -> bytes:
     """Return everything that was sent, latest first, as CSV."""
-    rows = ((format_timestamp(one.at), one.kind, one.host, one.what) for one in outbound_log.entries(_EXPORT_LIMIT))
-    return sanitization.write_csv([("when", "kind", "where to", "what"), *rows])
+    rows = ((format_timestamp(one.at), _(one.kind), one.host, one.what) for one in outbound_log.entries(_EXPORT_LIMIT))
+    return sanitization.write_csv([(_("When"), _("Kind"), _("Sent to"), _("What")), *rows])
 
 
 def _draw_outbound_table(entries: list[OutboundRecord]) -> OutboundRecord | None:

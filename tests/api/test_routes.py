@@ -42,6 +42,7 @@ def test_a_document_is_added_followed_found_and_removed(api):
     reply = api.post("/api/v1/documents", json={"text": "The ferry leaves at nine.", "title": "Ferry"})
     assert reply.status_code == 202
     events = events_of(api, f"/api/v1/jobs/{reply.json()['job']}/events")
+    assert events[-1]["stage"] == "Done"
     assert (events[-1]["state"], events[-1]["results"][0]["status"]) == ("done", "added")
     file = {"file": ("plan.md", b"# Plan\n\nThe bridge opens in May.\n")}
     reply = api.post("/api/v1/documents/files", files=file)

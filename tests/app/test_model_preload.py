@@ -13,11 +13,10 @@ from crag.app.application import Application, open_application
 from crag.settings import Settings
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Mishap
-from tests.doubles.ollama_values import LLAMA, NOMIC, Model
+from tests.doubles.ollama_values import CLOUD, LLAMA, NOMIC, Model
 from tests.waiting import PATIENCE, wait_until
 
 QWEN = Model("qwen3:4b", "qwen3", 2_600_000_000, "c" * 64, 40_960)
-CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, remote_host="https://ollama.com:443")
 Open = Callable[..., Application]
 
 

@@ -84,6 +84,7 @@ class Model:
 
 
 LLAMA = Model("llama3.1:8b", digest="a" * 64)
+CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, remote_host="https://ollama.com:443")
 NOMIC = Model("nomic-embed-text:latest", "nomic-bert", 274_000_000, "b" * 64, 2048, 768, "", "137M", "F16")
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.e2e.accessibility import violations
 from tests.e2e.browser import ask, badge, new_context, open_page, settled, uploader
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.served import free_port, served
@@ -83,6 +84,7 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     ann.goto(f"{address}/documents")
     expect(ann.get_by_text("Log in to ask your documents")).to_be_visible()
     expect(ann.get_by_text("Collections")).to_have_count(0)
+    assert violations(ann) == []
 
     log_in(ann, f"{address}/documents", "ann")  # which leads back there
     ann.get_by_role("button", name="New", exact=True).click()
@@ -107,6 +109,7 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     ann.get_by_role("button", name="Edit").locator("visible=true").first.click()
     ann.get_by_role("menuitem", name="Share").click()
     ann.get_by_label("May read: e-mail addresses, one per line").fill("ben@example.org")
+    assert violations(ann) == []
     ann.get_by_role("dialog").get_by_role("button", name="Share").click()
     expect(ann.get_by_role("dialog")).to_have_count(0)
 
@@ -122,6 +125,7 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     ben.get_by_role("menuitem", name="Share this answer").click()
     ben.get_by_role("button", name="Create a link").click()
     link = ben.get_by_role("dialog").get_by_text(f"{address}/shared?link=").inner_text()
+    assert violations(ben) == []
 
     root = new_person()
     log_in(root, link, "root")

@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.e2e.accessibility import choose, dialog_violations, press, violations
 from tests.e2e.browser import open_page, settled, upload, uploader
 from tests.e2e.conftest import NOTES
 
@@ -54,14 +55,29 @@ def test_documents_are_added_refused_and_removed(page: Page, app: str):
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     page.mouse.click(table["x"] + 17, table["y"] + 55)  # the box before the first row
-    page.get_by_role("button", name="Open 1 document").click()
-    expect(page.get_by_role("dialog")).to_contain_text("added")
-    page.keyboard.press("Escape")
+    for button in ("Open 1 document", "Rename 1 document", "Move 1 document"):
+        press(page, button)
+        assert dialog_violations(page) == [], button
     page.get_by_role("button", name="Remove 1 document").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Their passages are removed too")
+    assert violations(page) == []
     dialog.get_by_role("button", name="Remove", exact=True).click()
     expect(dialog).to_be_hidden()
     expect(page.get_by_test_id("stSidebar").get_by_text("1 passage · Built-in embeddings")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_test_id("stSidebar").get_by_text("2 passages · Built-in embeddings")).to_be_visible()
+    _dialogs_of_collections_are_accessible(page)
+
+
+def _dialogs_of_collections_are_accessible(page: Page) -> None:
+    for button in ("Export", "Import", "Refresh all", "Watched folders"):
+        press(page, button)
+        assert dialog_violations(page) == [], button
+    press(page, "New")
+    page.get_by_label("Name").fill("Papers")
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    for option in ("Rename", "Delete"):
+        choose(page, "Edit", option)
+        assert dialog_violations(page) == [], option

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.accessibility import violations
+from tests.e2e.accessibility import choose, dialog_violations, press, violations
 from tests.e2e.browser import open_page, settled
 from tests.forked import forked
 
@@ -24,6 +24,7 @@ def test_a_dataset_is_uploaded_run_labelled_and_inspected(page: Page, home_with_
         open_page(page, f"{app}/evaluate")
         upload_dataset(page, b'{"question": 3}')
         expect(page.get_by_role("dialog")).to_contain_text("Line 1")
+        assert violations(page) == []
         upload_dataset(page, "\n".join(map(json.dumps, ROWS)).encode())
         expect(page.get_by_role("dialog")).to_have_count(0)
         expect(page.get_by_test_id("stMain").get_by_text("3 questions")).to_be_visible()
@@ -50,6 +51,11 @@ def test_a_dataset_is_uploaded_run_labelled_and_inspected(page: Page, home_with_
         open_page(page, f"{app}/evaluate")
         _click_cell(page, row=1)
         expect(page.get_by_role("heading", name="kitchen")).to_be_visible()
+        press(page, "Export")
+        assert dialog_violations(page) == []
+        for option in ("Rename", "Judge answers", "Delete"):
+            choose(page, "More", option)
+            assert dialog_violations(page) == [], option
 
 
 def upload_dataset(page: Page, content: bytes) -> None:

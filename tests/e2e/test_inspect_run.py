@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.accessibility import violations
+from tests.e2e.accessibility import dialog_violations, violations
 from tests.e2e.browser import ask, badge, open_page, settled, unfolded
 from tests.e2e.conftest import QUESTION
 
@@ -39,6 +39,7 @@ def test_a_run_is_laid_open_changed_at_a_node_and_compared(page: Page, app_on_ol
     settled(page)
     on.click()
     drawer = page.get_by_role("dialog")
+    assert violations(page) == []
     drawer.get_by_role("radio", name="Leave out").first.click()
     settled(page)
     drawer.get_by_role("button", name="Continue from here").click()
@@ -46,7 +47,10 @@ def test_a_run_is_laid_open_changed_at_a_node_and_compared(page: Page, app_on_ol
     expect(main).to_contain_text("Version 2 of 2 · you left out")
     expect(badge(page, "not in your documents")).to_be_visible()
 
+    press(page, "Share")
+    assert dialog_violations(page) == []
     press(page, "Compare")
+    assert violations(page) == []
     press(page, "Version 1")
     expect(main.get_by_role("heading", name="What differs")).to_be_visible()
     expect(main).to_contain_text("Decision:")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import deque
 from io import BytesIO
 from pathlib import Path
-from urllib.parse import urljoin
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from reportlab.pdfgen.canvas import Canvas
@@ -14,6 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.settings import Settings
+from tests.e2e.accessibility import dialog_violations, violations
 from tests.e2e.browser import ask, badge, open_page, settled
 from tests.forked import forked
 
@@ -49,12 +51,28 @@ def guide() -> bytes:
 
 
 def expect_strong_mark(drawer: Locator) -> None:
-    """The picture in the drawer has a place marked strongly, and it is in view."""
-    picture = drawer.get_by_role("img", name="Page 2 of guide")
+    """The picture in the drawer has a place marked strongly; it is in view, also enlarged, which scrolls to it."""
+    picture = drawer.get_by_role("button", name="Page 2 of guide")
     expect(picture).to_be_in_viewport()
-    response = drawer.page.request.get(urljoin(drawer.page.url, picture.get_attribute("src")))
-    image = Image.open(BytesIO(response.body())).convert("RGB")
-    assert STRONG in {colour for _, colour in image.getcolors(maxcolors=1 << 24) or []}
+    source = picture.locator("img").get_attribute("src") or ""
+    image = Image.open(BytesIO(b64decode(source.partition(",")[2]))).convert("RGB")
+    marked = np.argwhere((np.asarray(image) == STRONG).all(axis=2))
+    assert len(marked)
+    usual = picture.bounding_box()
+    picture.click()
+    expect(picture).to_have_attribute("aria-expanded", "true")
+    frame, enlarged = picture.locator("..").bounding_box(), picture.bounding_box()
+    assert usual
+    assert frame
+    assert enlarged
+    assert enlarged["width"] > 1.5 * usual["width"]
+    for side, length, place in (
+        ("y", "height", marked[0][0] / image.height),
+        ("x", "width", marked[0][1] / image.width),
+    ):
+        assert frame[side] <= enlarged[side] + place * enlarged[length] <= frame[side] + frame[length]
+    picture.click()
+    expect(picture).to_have_attribute("aria-expanded", "false")
 
 
 def choose(page: Page, menu: str, option: str) -> None:
@@ -99,6 +117,7 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
             expect(drawer).to_contain_text("Sentences of the answer with this source")
             expect(drawer).to_contain_text("Page 2 of 3")
             expect_strong_mark(drawer)
+            assert violations(page) == []
             drawer.get_by_role("button", name="Next").click()
             expect(drawer).to_contain_text("Page 3 of 3")
             page.keyboard.press("/")
@@ -113,8 +132,13 @@ def test_a_conversation_is_edited_branched_read_and_rated(page: Page, tmp_path: 
         answer.get_by_role("radio", name="Thumbs down").click()
         why = page.get_by_role("dialog")
         why.get_by_role("textbox").fill("It says nothing of the tank")
+        assert violations(page) == []
         why.get_by_role("button", name="Send").click()
         expect(answer).to_contain_text("You said: “It says nothing of the tank”")
+
+        for option in ("Copy with sources", "Pin as a test question"):
+            choose(page, "More", option)
+            assert dialog_violations(page) == [], option
 
         answer.get_by_role("radio", name=NEXT).or_(answer.get_by_role("button", name=NEXT)).click()
         expect(page.get_by_test_id("stChatMessage")).to_have_count(4)

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.settings import Settings
+from tests.e2e.accessibility import choose, dialog_violations, press, violations
 from tests.e2e.browser import ask, badge, new_context, open_page, settled
 from tests.e2e.conftest import QUESTION
 from tests.forked import forked
@@ -119,6 +120,11 @@ def _export_and_leave_by_keyboard(page: Page) -> None:
     page.get_by_role("menuitem", name="Export").click()
     with page.expect_download():
         page.get_by_role("dialog").get_by_role("button", name="Markdown").locator("visible=true").click()
+    assert violations(page) == []
     page.evaluate("document.activeElement.blur()")  # as it does where the button is disabled while busy
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+    choose(page, "Edit", "Rename")
+    assert dialog_violations(page) == []
+    press(page, "Import")
+    assert dialog_violations(page) == []

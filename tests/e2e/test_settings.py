@@ -12,13 +12,13 @@ from crag.storage.engine import Database
 from crag.storage.preferences import Preferences
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_registry import Offer
-from tests.doubles.ollama_values import LLAMA, NOMIC, Model
+from tests.doubles.ollama_values import CLOUD, LLAMA, NOMIC
+from tests.e2e.accessibility import dialog_violations, press, violations
 from tests.e2e.browser import open_page, settled
 from tests.forked import forked
 from tests.waiting import wait_until
 
 QWEN = replace(LLAMA, name="qwen3:8b", size=5_200_000_000, digest="9" * 64)
-CLOUD = Model("gpt-oss:120b-cloud", "gptoss", 384, "d" * 64, remote_host="https://ollama.com:443")
 
 
 @pytest.fixture
@@ -69,8 +69,11 @@ def _is_asked_before_anything_leaves(page, ollama):
     page.get_by_role("combobox").first.fill("gpt-oss")
     page.get_by_role("option", name="gpt-oss").last.click()  # the first is to add what was typed
     expect(page.get_by_role("dialog")).to_contain_text("runs on another machine, at ollama.com")
+    assert violations(page) == []
     _press(page, "Cancel")
     expect(page.get_by_role("dialog")).not_to_be_visible()
+    press(page, "Delete")
+    assert dialog_violations(page) == []
     assert not any(asked.path == "/api/chat" for asked in ollama.requests)
 
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Mishap
+from tests.e2e.accessibility import violations
 from tests.e2e.browser import ask, badge, open_page, settled, upload
 from tests.e2e.conftest import NOTES, QUESTION
 from tests.forked import forked
@@ -66,6 +67,7 @@ def test_an_empty_machine_answers_with_llama_3_after_two_clicks(page: Page, empt
     button(page, "How to install Ollama").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("ollama.com/install.sh")
+    assert violations(page) == []
     with installed(nowhere, seconds=2.0) as ollama:
         expect(dialog).to_be_hidden()
         button(page, "Get Llama 3.1 8B · 4.9 GB").click()

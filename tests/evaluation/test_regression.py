@@ -1,12 +1,13 @@
 """Pinned questions as a regression test: when they are due, what broke, and that they run only when idle."""
 
+import logging
 from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
 from crag.app.application import open_application
-from crag.errors import BadRequest, ModelFault
+from crag.errors import BadRequest, LimitReached, ModelFault
 from crag.evaluation.regression import RegressionMonitor, describe_changes
 from crag.evaluation.types import Environment, Variant
 from crag.options import RunOptions
@@ -99,6 +100,23 @@ def test_automatic_runs_wait_for_a_quiet_minute_and_happen_once(application):
     application.library.pipeline.add_bytes("more.md", b"# More\n\nThe trees were cut in June.\n")
     regression.set_automatic(False)
     assert [regression.run_if_due(now) for now in (800.0, 900.0)] == [None, None]
+
+
+def test_only_a_limit_of_the_user_holds_an_automatic_run_back(application, caplog):
+    caplog.set_level(logging.INFO)
+    regression, reached = over(application), LimitReached("You asked 9 questions.", "Try again in 5 min.", 300)
+    refusals = [reached, BadRequest("This dataset has no questions.")]
+
+    def refuse(*_):
+        if refusals:
+            raise refusals.pop(0)
+
+    application.evaluations.check_limit = refuse
+    assert [regression.run_if_due(now) for now in (0.0, 100.0)] == [None, None]
+    assert "Try again in 5 min." in caplog.text
+    with pytest.raises(BadRequest):
+        regression.run_if_due(130.0)
+    application.evaluations.wait(regression.run_if_due(160.0).id)
 
 
 def test_where_questions_go_is_looked_up_for_the_user_who_asks(application):

@@ -328,9 +328,10 @@ def test_66_the_server_read_half_of_what_was_sent(application, ollama):
     trace = ask(application)
     assert (trace.state, trace.text, trace.usage.prompt_cut) == ("done", ANSWER, True)
     about = f"{trace.prompt.tokens:,}"
-    assert trace.notes == [
-        f"The server read 60 of about {about} tokens of the prompt: the answer may be based on less than is shown."
-    ]
+    (note,) = trace.notes
+    assert note.startswith(
+        f"The model server read 60 of about {about} tokens of the prompt: the answer may be based on"
+    )
     assert_all_is_well(application, ollama)
 
 

@@ -215,7 +215,7 @@ def test_an_answer_that_is_not_whole_says_so(finish, note):
 @pytest.mark.parametrize(
     ("seen", "note"),
     [
-        (900, "The server read 900 of about 1,800 tokens of the prompt"),
+        (900, "The model server read 900 of about 1,800 tokens of the prompt"),
         (8100, "The prompt filled the model's window (8,100 of 8,192 tokens)"),
     ],
 )

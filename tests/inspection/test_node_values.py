@@ -40,7 +40,7 @@ def names(values):
         (
             "generate",
             {"Model": "Llama", "Prompt": describe_prompt(runs.incorrect())},
-            {"Answer": "It did [1].", "Tokens counted by the server": "700 prompt tokens · 43 answer tokens"},
+            {"Answer": "It did [1].", "Tokens counted by the model server": "700 prompt tokens · 43 answer tokens"},
         ),
         (
             "check_answer",

@@ -169,7 +169,7 @@ def test_a_refusal_says_that_there_was_nothing_to_write_from():
 def test_the_prompt_reports_cuts_and_the_count_of_the_server():
     trace = runs.correct()
     assert describe_prompt(trace).text == "Prompt 612 of 8,192 tokens · nothing left out"
-    assert describe_prompt(trace).counted == "The server counted 700."
+    assert describe_prompt(trace).counted == "The model server counted 700."
     trace.apply(QuestionShortened(900, 300))
     trace.prompt = replace(trace.prompt, left_out=2)
     assert describe_prompt(trace).text.endswith("300 tokens of your question left out · 2 excerpts left out")

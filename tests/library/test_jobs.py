@@ -55,7 +55,8 @@ elif point == "after the word":
 elif point == "in the middle of a folder":
     embedder.before_batch = lambda: embedder.embedded and die()
 folder = [Path(name) for name in sys.argv[4:]]
-print(jobs.submit_path(*folder) if folder else jobs.submit_bytes("notes.txt", data), flush=True)
+files = {file.name: None for path in folder for file in sorted(path.iterdir())}
+print(jobs.submit_files(*folder, files) if folder else jobs.submit_bytes("notes.txt", data), flush=True)
 acknowledged.set()
 time.sleep(30)
 """
@@ -124,7 +125,7 @@ def test_cancelling_ends_running_and_waiting_jobs(jobs, library, reader):
 def test_only_the_named_jobs_are_cancelled(library):
     rows = JobQueue(library._database)
     for name in "abcd":
-        rows.add(new_job(name, "path", "", "a.txt", "Documents"))
+        rows.add(new_job(name, "files", "", "a.txt", "Documents"))
     assert [rows.claim(f"{n}-1").id for n in range(2)] == ["a", "b"]
     assert rows.cancel(["a", "c"]) == ["c"]
     assert rows.cancelled(["a", "b"]) == {"a"}
@@ -133,7 +134,7 @@ def test_only_the_named_jobs_are_cancelled(library):
 
 def test_only_its_owner_reports_on_a_job_and_ends_it(library):
     rows = JobQueue(library._database)
-    rows.add(new_job("a", "path", "", "a.txt", "Documents"))
+    rows.add(new_job("a", "files", "", "a.txt", "Documents"))
     rows.claim("1-1")
     rows.report("a", "2-2", Progress("Reading", 1, 2), [])
     rows.finish("a", "2-2", "done", [])
@@ -148,7 +149,7 @@ def test_only_its_owner_reports_on_a_job_and_ends_it(library):
 def test_only_an_owners_own_jobs_are_released(library):
     rows = JobQueue(library._database)
     for name in "ab":
-        rows.add(new_job(name, "path", "", "a.txt", "Documents"))
+        rows.add(new_job(name, "files", "", "a.txt", "Documents"))
         rows.claim(f"{name}-1")
     rows.release("a-1")
     assert [job.state for job in rows.all()] == ["waiting", "working"]
@@ -237,9 +238,10 @@ def test_only_the_newest_finished_jobs_are_kept(jobs, monkeypatch):
 def test_a_folder_is_one_job_with_a_result_for_each_file(jobs, library, tmp_path):
     folder = tmp_path / "papers"
     folder.mkdir()
-    for name, content in (("a.txt", "Alpha."), ("b.txt", "REFUSE"), ("c.txt", "Gamma."), ("d.png", "no document")):
+    texts = {"a.txt": "Alpha.", "b.txt": "REFUSE", "c.txt": "Gamma."}
+    for name, content in texts.items():
         (folder / name).write_text(content)
-    jobs.submit_path(folder)
+    jobs.submit_files(folder, dict.fromkeys(texts))
     wait_until(lambda: not jobs.active)
     (job,) = jobs.jobs()
     assert (job.name, job.state) == ("papers", "done")
@@ -254,10 +256,10 @@ def test_a_folder_is_one_job_with_a_result_for_each_file(jobs, library, tmp_path
 def test_a_cancelled_folder_keeps_what_was_added(jobs, library, reader, tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.txt").write_text(f"Text {name}.")
-    jobs.submit_path(tmp_path / "a.txt")
+    jobs.submit_files(tmp_path, {"a.txt": None})
     wait_until(lambda: not jobs.active)
     reader.may_end.clear()
-    folder = jobs.submit_path(tmp_path)
+    folder = jobs.submit_files(tmp_path, {"a.txt": None, "b.txt": None})
     wait_until(lambda: len(jobs.jobs()[-1].results) == 1)
     jobs.cancel(folder)
     wait_until(lambda: not jobs.active)
@@ -295,7 +297,7 @@ def test_another_process_takes_up_what_waits(library, reader, reopen):
 
 def test_a_job_that_takes_down_process_after_process_is_given_up(library, tmp_path):
     rows = JobQueue(library._database)
-    rows.add(new_job("ab", "path", str(tmp_path), "bomb.pdf", "Documents"))
+    rows.add(new_job("ab", "files", str(tmp_path), "bomb.pdf", "Documents"))
     for n in range(5):
         assert rows.claim(f"999999999-{n}").id == "ab"
         rows.recover()

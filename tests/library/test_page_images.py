@@ -130,8 +130,11 @@ def test_what_is_no_pdf_is_said(tmp_path):
 
 
 def test_a_page_without_the_text_says_that_nothing_is_marked(pdf):
-    assert render_page(pdf, 1, PASSAGE).marked
-    assert not render_page(pdf, 2, PASSAGE).marked
+    x, y = render_page(pdf, 1, PASSAGE).mark
+    image = picture(pdf, 1, PASSAGE)
+    assert round(y * image.height) == rows_with(image, PALE)[0]
+    assert 0 < x * image.width < 60
+    assert render_page(pdf, 2, PASSAGE).mark is None
 
 
 PROSE = "and so the bees of the valley went on with their work for many long days without rest"

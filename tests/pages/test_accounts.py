@@ -14,7 +14,7 @@ from crag.app.application import Application
 from pages.parts.routes import Page
 from pages.settings.sections import all_sections
 from tests.belongings import OFF, finish
-from tests.pages.conftest import ROOT
+from tests.pages.conftest import ROOT, said
 from tests.pages.test_people import Browsers, dialogs_of, sent_to
 from tests.waiting import PATIENCE
 
@@ -71,7 +71,8 @@ def test_nobody_gets_in_without_a_login_and_who_is_refused_is_told_why(chat, log
 )
 def test_members_are_offered_no_settings_of_the_server(chat, log_in, name, sections):
     log_in(claims(name))
-    chat.run().switch_page(Page.SETTINGS.path).run()
+    assert said(chat.run(), "Those who may read the collection")
+    chat.switch_page(Page.SETTINGS.path).run()
     offered = {one.label.strip("*") for one in chat.sidebar.button}
     assert {section.name for section in all_sections()} & offered == sections
 

@@ -44,6 +44,9 @@ def client():
     ("accepted", "late", "silent"),
     [
         ("ko-KR,ko;q=0.9,en;q=0.8", "CRAG Chat이 시작하는 중", "CRAG Chat이 응답하지"),
+        ("en;q=0.3, ko-KR ; q=0.9", "CRAG Chat이 시작하는 중", "CRAG Chat이 응답하지"),
+        ("ko;q=0, fr, en;q=0.1", "is starting", "does not answer"),
+        ("ko;q=very, *;q=0.5", "is starting", "does not answer"),
         ("fr", "is starting", "does not answer"),
     ],
 )

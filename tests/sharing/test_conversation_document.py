@@ -58,6 +58,20 @@ def test_an_imported_run_is_listed_with_its_results(shared):
     assert any(row[3] for row in listed[imported])
 
 
+def test_what_was_imported_says_from_where_and_what_is_asked_here_does_not(shared):
+    home, before = shared.house, time.time()
+    data = shared.sharing.json(shared.conversation)
+    copy = shared.again(shared.sharing.import_json(data, "report.json").id)
+    imported = home.conversations.get(copy.conversation).imported
+    assert (imported.file, before <= imported.at <= time.time()) == ("report.json", True)
+    run = home.runs.start(copy.conversation, "And then?", RunOptions())
+    wait(run)
+    assert [message.imported for message in messages(copy)] == [False, True, False, True, False, False]
+    archive = RunArchive(home.database)
+    assert archive.find(shown(copy, 1)).imported == imported
+    assert archive.find(run.id).imported is None
+
+
 def test_an_imported_answer_can_be_asked_again_and_gone_on_from(shared):
     copy = shared.again(shared.take_in(shared.json()))
     wait(shared.house.runs.regenerate(shown(copy, 1), RunOptions(k=1)))

@@ -168,7 +168,6 @@ def values(people: People) -> dict[str, Any]:
         "incoming": None,
         "job_id": job_of(people),
         "job_ids": [job_of(people)],
-        "count": 3,
         "k": 4,
         "limits": SiteLimits(),
         "locations": [people.source.location],
@@ -176,7 +175,6 @@ def values(people: People) -> dict[str, Any]:
         "new_name": "Fish",
         "options": named,
         "part": 1,
-        "passages": 1,
         "passage_id": people.passage_id,
         "path": people.application.database.home.with_name("missing"),
         "plan": CalibrationPlan(count=2),
@@ -364,7 +362,7 @@ def test_an_upload_waits_for_nobody_elses_eyes_and_fails_once_the_share_ends(peo
     ann, ben = people.of(people.ann), people.of(people.ben)
     ann.library.share_collection("ann/Birds", CollectionSharing(members={"ben@example.org": True}))
     with people.application.database.write() as connection:
-        waiting = {"id": "f00d", "kind": "path", "spec": "/nowhere", "name": "x", "collection": "ann/Birds"}
+        waiting = {"id": "f00d", "kind": "files", "spec": "/nowhere", "name": "x", "collection": "ann/Birds"}
         connection.execute(insert(jobs), waiting | {"state": "cancelled", "submitted_at": 0.0, "person": people.ben.id})
     assert "f00d" in {job.id for job in ben.jobs.jobs()}
     assert "f00d" not in {job.id for job in ann.jobs.jobs()}

@@ -249,7 +249,6 @@ def special_values(home: Home) -> dict[str, dict[str, Any]]:
         "Conversations.restore": {"conversation_id": anns.deleted.id},
         "CoverageGaps.close": {"run_ids": [anns.unanswered.id]},
         "CoverageGaps.reopen": {"run_ids": [anns.closed.id]},
-        "Library.newest_sources": {"count": 3, "passages": 1},
         "Notes.restore": {"note": replace(anns.note, id="removed")},
         "RunService.start queued": pending,
     }

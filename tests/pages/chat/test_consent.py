@@ -184,7 +184,7 @@ def test_unsupported_sentences_are_marked_and_can_be_searched(chat, tavily, monk
         chat.run()
         ask(chat, QUESTION)
         assert said(chat, "from Gouda. :orange-badge[:material/link_off: no source]")
-        assert said(chat, "The server counted")
+        assert said(chat, "The model server counted")
         press(chat, "look-", "Search the web for the sentence without a source")
         until(chat, lambda: said(chat, "Allow this search?"))
     assert query_of(chat).value == "The moon is made of green cheese from Gouda."
@@ -201,5 +201,5 @@ def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):
         shared_application.clear()
         chat.run()
         ask(chat, QUESTION)
-    assert said(chat, ":orange[:material/warning:] The server read 20 of about")
-    assert said(chat, ":orange[:material/warning:] The server counted 20.")
+    assert said(chat, ":orange[:material/warning:] The model server read 20 of about")
+    assert said(chat, ":orange[:material/warning:] The model server counted 20.")

@@ -246,7 +246,7 @@ def test_thoughts_are_folded_and_no_part_of_the_answer(chat, ollama):
         ),
         pytest.param(
             Say(status=404, body=b"<h1>Not Found</h1>"),
-            ["is not Ollama", "Set OLLAMA_HOST to the address of your Ollama server.", KEPT_QUESTION],
+            ["is not Ollama", "Set OLLAMA_HOST to the address of Ollama.", KEPT_QUESTION],
             {"Try again", "Answer with the built-in engine"},
             id="another-web-server",
         ),

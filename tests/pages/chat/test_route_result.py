@@ -67,7 +67,7 @@ def test_every_match_is_a_row_with_its_place_and_no_formula():
     listed = MatchesListed("hens", (Match(7, "=1+1 is a formula.", "Lease", 3), Match(7, "Hens are fed.", "Lease", 3)))
     trace = Trace().apply_all([listed])
     assert read(export_result(trace)) == [
-        ["document", "page", "sheet", "text"],
+        ["Document", "Page", "Sheet", "Text"],
         ["Lease", "3", "", "'=1+1 is a formula."],
         ["Lease", "3", "", "Hens are fed."],
     ]

@@ -82,7 +82,7 @@ def test_files_of_one_name_stay_side_by_side_until_removed(chat, notes, services
 def test_a_folder_lists_what_became_of_each_file(chat, services, tmp_path):
     for name, text in (("a.txt", "The lift is serviced in March."), ("b.txt", "")):
         (tmp_path / name).write_text(text)
-    services.jobs.submit_path(tmp_path)
+    services.jobs.submit_files(tmp_path, {"a.txt": None, "b.txt": None})
     chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 1 document"))

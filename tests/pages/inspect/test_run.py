@@ -6,6 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from crag.app.application import Application
 from crag.options import RunOptions
+from crag.text.formatting import format_date
 from pages.inspect import navigation
 from pages.parts.services import shared_application
 from pages.parts.source_drawer import SourceView
@@ -53,6 +54,25 @@ def test_a_run_shows_path_timeline_verdicts_and_nodes(chat: AppTest, services: A
     opened(app, run_id, 0)
     assert said(app, ":small[:gray[**Embedder**]]")
     assert said(app, "This step does not use a model.")
+
+
+def test_an_imported_run_says_so_in_the_list_in_its_head_and_in_its_conversation(
+    chat: AppTest, services: Application, notes: str
+):
+    conversation = services.conversations.find_by_run(asked(services, QUESTION, model="builtin"))
+    copy = services.sharing.import_json(services.sharing.json(conversation.id), "re*port*.json")
+    run_id = services.conversations.messages(copy.id)[-1].run_id
+    words = f"Imported on {format_date(copy.imported.at)} from re*port*.json"
+    app = laid_open(chat, run_id)
+    assert [words in caption.value.replace("\\", "") for caption in app.sidebar.caption].count(True) == 1
+    assert said(app.main, words)
+    app.query_params.clear()
+    app.query_params["c"] = copy.id
+    app.session_state["sidebar_view"] = "History"
+    app.switch_page("pages/chat/page.py").run()
+    assert [words in caption.value.replace("\\", "") for caption in app.sidebar.caption].count(True) == 1
+    assert said(app.main, words)
+    assert said(app, "· imported]")
 
 
 def test_prompts_are_shown_as_they_were_sent(chat: AppTest, services: Application, notes: str, monkeypatch):

@@ -15,6 +15,7 @@ from crag.server.browser_identity import headers_of
 from crag.sharing import passage_exchange
 from crag.storage.outbound_log import on_behalf_of
 from pages.parts import components
+from pages.parts.services import close_application
 from tests.pages.conftest import ROOT, labels, open_settings, said
 from tests.waiting import PATIENCE
 
@@ -113,7 +114,11 @@ def test_what_was_there_before_goes_to_the_first_browser_only(services, browser)
     assert "When?" not in labels(browser(BEN))
 
 
-def test_documents_are_said_to_be_shared_before_the_first_is_added(browser):
+def test_documents_are_said_to_be_shared_only_where_others_reach_the_server(browser, monkeypatch):
+    assert not said(browser(ANN), "Documents are shared")
+    close_application()
+    monkeypatch.setenv("CRAG_PUBLIC_URL", "https://crag.example.org")
+    monkeypatch.setenv("CRAG_OPEN", "yes")
     assert said(browser(ANN), "Documents are shared")
 
 

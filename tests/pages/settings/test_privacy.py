@@ -96,7 +96,7 @@ def test_the_export_is_a_table_that_calculates_nothing(tmp_path):
     log = OutboundLog(Database(tmp_path))
     log.record("api.tavily.com", "web search", '=HYPERLINK("x"), "고양이"\nzwei')
     text = export_csv(log).decode("utf-8-sig")
-    assert text.splitlines()[0] == "when,kind,where to,what"
+    assert text.splitlines()[0] == "When,Kind,Sent to,What"
     assert text.endswith(',web search,api.tavily.com,"\'=HYPERLINK(""x""), ""고양이""\nzwei"\n')
 
 
