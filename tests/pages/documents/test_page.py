@@ -7,10 +7,12 @@ import threading
 
 import pytest
 from reportlab.pdfgen.canvas import Canvas
+from sqlalchemy import insert
 from streamlit.runtime.scriptrunner import ScriptRunner
 
 from crag.concurrency.processor import PrioritySemaphore
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
+from crag.storage.tables import sources
 from pages.documents import collections, table
 from pages.documents.removal import REMOVE_DIALOG
 from pages.parts import ingest_jobs, reruns
@@ -117,6 +119,23 @@ def test_the_newest_is_listed_first(chat, services):
     until(chat, lambda: said(chat, "Added 3 documents"))
     rows = [item.value for item in chat.markdown if ".txt" in item.value]
     assert ["2" in rows[0], "1" in rows[1], "0" in rows[2]] == [True, True, True]
+
+
+def test_of_many_documents_the_newest_are_sent_and_all_are_found(chat, notes, services):
+    kept = {"kind": "text", "collection": "Documents", "size": 1, "chunker": ""}
+    rows = [
+        kept | {"id": f"{n}", "title": f"Minutes {n}.", "location": f"{n}.txt", "sha256": f"{n}", "added_at": n}
+        for n in range(1_200)
+    ]
+    with services.database.write() as connection:
+        connection.execute(insert(sources), rows)
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    assert len(chat.dataframe[0].value) == 1_000
+    assert said(chat, "The newest 1,000 of 1,201 documents.")
+    next(field for field in chat.text_input if field.placeholder == "Find a document").set_value("Minutes 7.").run()
+    assert list(chat.dataframe[0].value["Document"]) == ["Minutes 7."]
+    assert not said(chat, "The newest")
 
 
 def test_a_selection_does_not_pass_to_other_documents(chat, notes, services):
