@@ -39,7 +39,7 @@ def _add(application: Application, number: int) -> None:
     digest = hashlib.sha256(name.encode()).hexdigest()
     identity = SourceIdentity(_collection(number), name, False, digest, sum(map(len, texts)))
     SourceStore(application.database).put(
-        identity, SourceDescription(name, "text", None, "benchmark"), content, lambda: None
+        identity, SourceDescription(name, "text", None, "benchmark"), content, lambda *_: None
     )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import os
 import shutil
 import sys
 import tempfile
+import uuid
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,33 @@ def _bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         environment.setenv("CRAG_LANGUAGE", "en")
         for name in CONFIGURATION:
             environment.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_database_made_once(_bare_environment: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A new home gets a copy of an empty database: thousands of homes would each make all tables and indexes anew."""
+    from crag.storage import sqlite_file
+    from crag.storage.engine import Database
+
+    folder = tmp_path_factory.mktemp("empty")
+    Database(folder).close()
+    make_file = sqlite_file._make_file
+
+    @functools.wraps(make_file)
+    def copy_empty(path: Path) -> None:
+        if not path.exists():
+            with suppress(OSError):  # which the original reports
+                copied = shutil.copy2(folder / path.name, path.with_name(uuid.uuid4().hex))
+                try:
+                    os.link(copied, path)  # unless another thread was first
+                finally:
+                    Path(copied).unlink()
+                return
+        make_file(path)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sqlite_file, "_make_file", copy_empty)
         yield
 
 
@@ -123,7 +153,6 @@ def pytest_collection_finish() -> None:
 
     Looking every 700 new objects, as Python does unless told otherwise, takes another fifteenth.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()

@@ -1,6 +1,7 @@
 """Shared by tests of killed and racing processes: a process to kill, and a check that nothing is half written."""
 
 import os
+import signal
 import sys
 from hashlib import sha256
 
@@ -33,6 +34,10 @@ class Forked:
     def kill(self):
         """As a power cut ends it."""
         self._process.kill()
+
+    def interrupt(self):
+        """As Ctrl-C does."""
+        os.kill(self._process.pid, signal.SIGINT)
 
     def communicate(self, timeout):
         """What it has written when it has ended; its input ends at once."""

@@ -15,10 +15,15 @@ _let_go: list[int] = []  # ports of those that have ended: a browser need not re
 
 
 @contextmanager
-def forked(home: Path, folder: Path = ROOT, port: int = 0, **environment: str) -> Iterator[str]:
-    """The application on this home, started in a folder and stopped at the end; gives its address."""
+def forked(
+    home: Path, port: int = 0, console: Path = Path(os.devnull), folder: Path = ROOT, **environment: str
+) -> Iterator[str]:
+    """The application on this home, started in a folder and stopped at the end; gives its address.
+
+    What it prints is added to `console`.
+    """
     port = port or free_port(_let_go.pop() if _let_go else 0)
-    process = start(_launch, port, folder, environment=os.environ | {"CRAG_HOME": str(home)} | environment)
+    process = start(launch, port, str(console), folder, environment=os.environ | {"CRAG_HOME": str(home)} | environment)
     try:
         wait_for(f"http://127.0.0.1:{port}/healthz", process.is_alive)
         yield f"http://127.0.0.1:{port}"
@@ -29,12 +34,12 @@ def forked(home: Path, folder: Path = ROOT, port: int = 0, **environment: str) -
         _let_go.append(port)
 
 
-def _launch(port: int, folder: Path) -> None:
+def launch(port: int, console: str, folder: Path = ROOT) -> None:
     """In the new process: what its command does, without a terminal."""
     os.chdir(folder)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
+    printed = os.open(console, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)
     import launcher
 
     sys.exit(launcher.main(["--port", str(port)]))

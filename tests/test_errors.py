@@ -8,7 +8,7 @@ from string import Formatter
 import pytest
 
 from crag.errors import FAULTS, LangSmithFailed, ModelFault, WebSearchFailed
-from tests.test_structure import CRAG
+from tests.test_structure import CRAG, parse_file
 
 METHODS = ("make", "from_status")
 STATUSES = {"tavily": WebSearchFailed, "langsmith": LangSmithFailed, "provider": ModelFault, "download": ModelFault}
@@ -26,7 +26,7 @@ def read_package() -> tuple[set[object], dict[str, list[tuple[str, set[str]]]]]:
     constants: set[object] = set()
     calls: dict[str, list[tuple[str, set[str]]]] = {method: [] for method in METHODS}
     for file in (file for name, file in CRAG.items() if name != "crag.errors"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse_file(file)):
             if isinstance(node, ast.Constant):
                 constants.add(node.value)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:

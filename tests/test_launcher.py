@@ -25,7 +25,7 @@ from crag.storage.engine import Database
 from tests.crashing import Forked
 from tests.doubles.postgres import home_url
 from tests.forked import forked
-from tests.served import ROOT, free_port, served, socket_path, wait_for
+from tests.served import ROOT, free_port, served, socket_path
 from tests.waiting import PATIENCE, wait_until
 
 _UPGRADE = (
@@ -43,6 +43,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(home: Path) -> Iterator[str]:
     with served(home, OLLAMA_HOST="127.0.0.1:9") as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def switched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A server without the API and with metrics; its address and its home."""
+    home = tmp_path_factory.mktemp("switched")
+    with forked(home, OLLAMA_HOST="127.0.0.1:9", CRAG_API="off", CRAG_METRICS="on") as started:
+        yield started, home
 
 
 @pytest.fixture(scope="module")
@@ -102,15 +110,15 @@ def test_cookies_open_nothing_of_the_api(address, secret):
         assert httpx.get(address + path, headers={"Cookie": cookies}).status_code == 401
 
 
-def test_the_api_can_be_switched_off(tmp_path):
-    with served(tmp_path / "home", OLLAMA_HOST="127.0.0.1:9", CRAG_API="off") as address:
-        wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)
-        with closing(Database(tmp_path / "home")) as database:
-            headers = {"Authorization": f"Bearer {ApiTokens(database).make('test', SCOPES)[1]}"}
-        for path in ("/v1/models", "/api/v1/collections", "/api/v1/openapi.json"):
-            assert "json" not in httpx.get(address + path, headers=headers).headers["content-type"]
-        body = {"model": "crag", "messages": [{"role": "user", "content": "Why?"}]}
-        assert httpx.post(f"{address}/v1/chat/completions", json=body, headers=headers).status_code == 405
+def test_the_api_can_be_switched_off(switched):
+    address, home = switched
+    wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)
+    with closing(Database(home)) as database:
+        headers = {"Authorization": f"Bearer {ApiTokens(database).make('test', SCOPES)[1]}"}
+    for path in ("/v1/models", "/api/v1/collections", "/api/v1/openapi.json"):
+        assert "json" not in httpx.get(address + path, headers=headers).headers["content-type"]
+    body = {"model": "crag", "messages": [{"role": "user", "content": "Why?"}]}
+    assert httpx.post(f"{address}/v1/chat/completions", json=body, headers=headers).status_code == 405
 
 
 def test_a_watcher_reaches_health_and_readiness_under_any_name(address):
@@ -127,7 +135,7 @@ def test_a_watcher_reaches_health_and_readiness_under_any_name(address):
 
 def test_a_server_without_its_database_lives_but_is_not_ready(tmp_path):
     home = tmp_path / "home"
-    with served(home, OLLAMA_HOST="127.0.0.1:9") as address:
+    with forked(home, OLLAMA_HOST="127.0.0.1:9") as address:
         wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)
         home.rename(tmp_path / "moved")
         wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 503)
@@ -136,10 +144,10 @@ def test_a_server_without_its_database_lives_but_is_not_ready(tmp_path):
         wait_until(lambda: httpx.get(f"{address}/readyz").status_code == 200)
 
 
-def test_metrics_are_served_only_where_they_were_switched_on(address, tmp_path):
+def test_metrics_are_served_only_where_they_were_switched_on(address, switched):
     assert "crag_" not in httpx.get(f"{address}/metrics").text
-    with served(tmp_path / "home", OLLAMA_HOST="127.0.0.1:9", CRAG_METRICS="on") as counting:
-        assert "crag_questions_active 0.0" in httpx.get(f"{counting}/metrics", headers={"Host": "10.0.0.1"}).text
+    counting, _ = switched
+    assert "crag_questions_active 0.0" in httpx.get(f"{counting}/metrics", headers={"Host": "10.0.0.1"}).text
 
 
 def test_foreign_names_get_no_socket(address):
@@ -172,9 +180,9 @@ def test_thousands_of_connections_leave_nothing_behind(address):
 
 def _server_of(address: str) -> psutil.Process:
     """The process that serves this address."""
-    port = address.rpartition(":")[2]
-    children = (child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE)
-    return next(child for child in children if {str(ROOT / "launcher.py"), port} <= set(child.cmdline()))
+    port = int(address.rpartition(":")[2])
+    children = (one for one in psutil.Process().children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE)
+    return next(one for one in children if port in {place.laddr.port for place in one.net_connections("inet")})
 
 
 def _listening(process: psutil.Process) -> set[str]:
@@ -212,40 +220,42 @@ def test_a_page_of_one_process_reaches_the_websocket_of_another_on_the_same_data
                 pass
 
 
-def test_a_database_that_does_not_answer_is_said_at_the_start(tmp_path):
-    database = {"CRAG_DATABASE_URL": "postgresql://user:secret@127.0.0.1:9/crag", "CRAG_HOME": str(tmp_path)}
-    command = [sys.executable, "launcher.py", "--port", str(free_port())]
-    ended = subprocess.run(command, cwd=ROOT, env=os.environ | database, capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert "The database does not answer" in ended.stderr
-    assert "secret" not in ended.stderr
+def refuse_to_start(folder: Path) -> str:
+    """What the launcher says in this folder instead of serving."""
+    code = """
+import launcher, os, sys
+os.chdir(sys.argv[1])
+sys.stderr = sys.stdout
+sys.stdout.write(str(launcher.main(["--port", sys.argv[2]])))
+"""
+    with Forked(code, folder, free_port()) as process:
+        said, _ = process.communicate(PATIENCE)
+    assert said[-1] == "1"
+    assert "Traceback" not in said
+    return said
+
+
+def test_a_database_that_does_not_answer_is_said_at_the_start(tmp_path, monkeypatch):
+    monkeypatch.setenv("CRAG_DATABASE_URL", "postgresql://user:secret@127.0.0.1:9/crag")
+    monkeypatch.setenv("CRAG_HOME", str(tmp_path))
+    said = refuse_to_start(tmp_path)
+    assert "The database does not answer" in said
+    assert "secret" not in said
 
 
 def test_a_timer_of_a_part_that_is_gone_leaves_the_console_quiet(tmp_path):
-    port, console = free_port(), tmp_path / "console"
-    with console.open("w") as said:
-        process = subprocess.Popen(
-            [sys.executable, "launcher.py", "--port", str(port)],
-            cwd=ROOT,
-            env=os.environ | {"CRAG_HOME": str(tmp_path / "home"), "OLLAMA_HOST": "127.0.0.1:9"},
-            stdout=said,
-            stderr=said,
-        )
-    try:
-        wait_for(f"http://127.0.0.1:{port}/_stcore/health", lambda: process.poll() is None)
-        path = socket_path(httpx.get(f"http://127.0.0.1:{port}", headers={"Accept": "text/html"}).text)
+    console = tmp_path / "console"
+    with forked(tmp_path / "home", console=console, OLLAMA_HOST="127.0.0.1:9") as address:
+        path = socket_path(httpx.get(address, headers={"Accept": "text/html"}).text)
         timer, page = BackMsg(), BackMsg()
         timer.rerun_script.fragment_id = "gone"
         page.rerun_script.query_string = ""
-        with connect(f"ws://127.0.0.1:{port}{path}", origin=f"http://127.0.0.1:{port}", compression=None) as tab:
+        with connect(f"{address.replace('http', 'ws')}{path}", origin=address, compression=None) as tab:
             for message in (timer, page):
                 tab.send(message.SerializeToString())
             assert tab.recv(timeout=PATIENCE)
-    finally:
-        process.terminate()
-        process.wait(timeout=PATIENCE)
     lines = console.read_text(encoding="utf-8").splitlines()
-    assert lines[0] == f"CRAG Chat is at http://127.0.0.1:{port}"
+    assert lines[0] == f"CRAG Chat is at {address}"
     assert not [line for line in lines if "fragment" in line]
 
 
@@ -321,18 +331,11 @@ def test_a_low_limit_of_open_files_is_raised():
         ({"CRAG_PEOPLE": "accounts"}, "redirect_uri"),
     ],
 )
-def test_a_server_that_would_be_open_by_mistake_does_not_start(tmp_path, environment, named):
-    ended = subprocess.run(
-        [sys.executable, str(ROOT / "launcher.py"), "--port", str(free_port())],
-        cwd=tmp_path,
-        env=os.environ | {"CRAG_HOME": str(tmp_path / "home")} | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert ended.returncode == 1
-    assert named in ended.stderr
-    assert "Traceback" not in ended.stderr
+def test_a_server_that_would_be_open_by_mistake_does_not_start(tmp_path, monkeypatch, environment, named):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CRAG_HOME", str(tmp_path / "home"))
+    assert named in refuse_to_start(tmp_path)
     assert not (tmp_path / "home").exists()
 
 
@@ -340,7 +343,7 @@ def test_on_purpose_it_answers_under_its_public_names_alone(tmp_path):
     port = free_port()
     names = f"http://127.0.0.1:{port}, http://crag.test:{port}"
     open_to_all = {"CRAG_OPEN": "yes", "CRAG_HOST": "0.0.0.0", "CRAG_PUBLIC_URL": names}  # noqa: S104
-    with served(tmp_path / "home", ROOT, port, OLLAMA_HOST="127.0.0.1:9", **open_to_all) as address:
+    with forked(tmp_path / "home", port, OLLAMA_HOST="127.0.0.1:9", **open_to_all) as address:
         health = f"{address}/_stcore/health"
         assert _listening(_server_of(address)) == {"0.0.0.0"}  # noqa: S104
         own = {"Host": f"crag.test:{port}", "Origin": f"http://crag.test:{port}"}

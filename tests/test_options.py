@@ -28,7 +28,7 @@ from crag.options import (
     list_option_names,
 )
 from crag.settings import Settings
-from tests.test_structure import CRAG, PAGES
+from tests.test_structure import CRAG, PAGES, parse_file
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "settings.md"
 INTRODUCTION = """\
@@ -125,7 +125,7 @@ def test_no_other_module_holds_a_table_of_options():
 
 def option_tables(file: Path) -> Iterator[list[str]]:
     """Yield the names in each dictionary keyed by options alone, and in each sequence of more than three options."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse_file(file)):
         match node:
             case ast.Dict(keys=[_, _, *_] as keys):
                 least = len(keys)

@@ -6,23 +6,24 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
 from crag.app.application import Application, open_application
 from crag.settings import Settings
+from tests import forks
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
 from tests.endurance.crowd import NOTES
 from tests.endurance.tab import opened_tab
-from tests.served import ROOT, free_port, wait_for
+from tests.forked import launch
+from tests.served import free_port, wait_for
 from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
@@ -36,31 +37,29 @@ def opened(home: Path) -> Iterator[Application]:
     application.close()
 
 
-def start(home: Path, ollama: str) -> tuple[subprocess.Popen[str], str]:
+def start(home: Path, ollama: str) -> tuple[BaseProcess, str]:
     port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "launcher.py", "--port", str(port)],
-        cwd=ROOT,
-        env=os.environ | {"CRAG_HOME": str(home), "OLLAMA_HOST": ollama, "CRAG_EMBEDDER": "builtin"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    wait_for(f"http://127.0.0.1:{port}/_stcore/health", lambda: process.poll() is None)
+    environment = os.environ | {"CRAG_HOME": str(home), "OLLAMA_HOST": ollama, "CRAG_EMBEDDER": "builtin"}
+    process = forks.start(launch, port, str(console_of(home)), environment=environment)
+    wait_for(f"http://127.0.0.1:{port}/_stcore/health", process.is_alive)
     return process, f"http://127.0.0.1:{port}"
 
 
-def check_ended_in_order(process: subprocess.Popen[str], home: Path) -> None:
-    _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode in {0, -signal.SIGTERM}
-    assert "Traceback" not in said
+def console_of(home: Path) -> Path:
+    return home.with_name("console")
+
+
+def check_ended_in_order(process: BaseProcess, home: Path) -> None:
+    process.join(PATIENCE)
+    assert process.exitcode in {0, -signal.SIGTERM}
+    assert "Traceback" not in console_of(home).read_text(encoding="utf-8")
     assert not list(home.glob("*-wal")), "the databases were not closed"
 
 
 def test_ctrl_c_ends_it_while_it_is_idle(tmp_path):
-    process, _ = start(tmp_path, "127.0.0.1:9")
-    process.send_signal(signal.SIGINT)
-    check_ended_in_order(process, tmp_path)
+    process, _ = start(tmp_path / "home", "127.0.0.1:9")
+    os.kill(process.pid or 0, signal.SIGINT)
+    check_ended_in_order(process, tmp_path / "home")
 
 
 def test_a_signal_ends_it_while_it_answers_and_adds_and_a_browser_is_open(tmp_path):
@@ -79,7 +78,7 @@ def test_a_signal_ends_it_while_it_answers_and_adds_and_a_browser_is_open(tmp_pa
         asked.set()
         return Say("Later.", first_token_after=FOREVER)
 
-    async def ask_and_end(process: subprocess.Popen[str], address: str) -> None:
+    async def ask_and_end(process: BaseProcess, address: str) -> None:
         async with opened_tab(address) as tab:
             await tab.ask("What is the espresso machine descaled with?")
             await asyncio.to_thread(wait_until, asked.is_set)

@@ -97,10 +97,15 @@ BENCHMARKS = {name_module(file): file for file in sorted((ROOT / "benchmarks").r
 
 
 @cache
+def parse_file(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(file: Path) -> frozenset[str]:
     """Every module that the file imports, anywhere in it, and every name as `module.name`; dots for a relative one."""
     found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse_file(file)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -200,7 +205,7 @@ def test_every_text_field_bounds_what_is_typed():
     unbounded = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in (ROOT / "pages").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parse_file(path))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in fields

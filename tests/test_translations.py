@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -33,7 +34,7 @@ from crag.storage.api_tokens import SCOPES
 from crag.storage.preferences import ValueOrigin
 from crag.translation import FOLDER, list_languages
 from crag.types import OutboundKind
-from tests.test_structure import CRAG, PAGES, ROOT
+from tests.test_structure import CRAG, PAGES, ROOT, parse_file
 
 Message = str | tuple[str, str]
 ERRORS = re.compile(
@@ -105,7 +106,7 @@ def test_every_error_of_the_application_is_known_by_its_name():
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
         for file in READ.values()
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in ast.walk(parse_file(file))
         if isinstance(node, ast.ClassDef)
     }
     errors = {"CragError"}
@@ -123,7 +124,7 @@ PRINTED = {"PlainTextResponse", "print", "ArgumentParser"}
 def test_what_a_server_prints_and_replies_is_looked_up(module: str):
     """A text that is given to one of these calls as it stands is English in every language."""
     found = []
-    for call in ast.walk(ast.parse(READ[module].read_text(encoding="utf-8"))):
+    for call in ast.walk(parse_file(READ[module])):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute):
             name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr
             given = [*call.args, *(one.value for one in call.keywords)] if name in PRINTED else []
@@ -134,13 +135,14 @@ def test_what_a_server_prints_and_replies_is_looked_up(module: str):
 MARKED = re.compile(r'(?<!\w)_\("([^"]+)"\)')
 
 
+@cache
 def extract_messages() -> dict[Message, str]:
     """Every text to translate, with the module that holds it first."""
     found: dict[Message, str] = {}
     for name, file in READ.items():
         if name.startswith(TO_PROGRAMS):
             continue
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = parse_file(file)
         help_texts = _help_of(tree) if name.startswith("crag.cli.") else ()
         for message in (*_messages_of(tree), *help_texts, *(_spoken(tree) if SPEAKING.match(name) else ())):
             found.setdefault(message, name)
@@ -266,11 +268,7 @@ def test_no_text_is_translated_when_a_module_is_imported():
     """It would stay in the language of whoever opened the first page."""
     early = set()
     for name, file in (CRAG | PAGES).items():
-        statements = [
-            one
-            for one in ast.parse(file.read_text(encoding="utf-8")).body
-            if isinstance(one, ast.Assign | ast.AnnAssign)
-        ]
+        statements = [one for one in parse_file(file).body if isinstance(one, ast.Assign | ast.AnnAssign)]
         calls = (node for one in statements for node in ast.walk(one) if isinstance(node, ast.Call))
         if any(isinstance(call.func, ast.Name) and call.func.id in {"_", "translate_text"} for call in calls):
             early.add(name)
@@ -297,7 +295,7 @@ def test_pages_and_commands_compose_no_english_text_around_a_value():
     found = []
     commands = {name: file for name, file in CRAG.items() if name.startswith("crag.cli.")}
     for name, file in {**PAGES, **commands, "crag.inspection.steps": CRAG["crag.inspection.steps"]}.items():
-        tree = ast.parse(file.read_text(encoding="utf-8"))
+        tree = parse_file(file)
         marked = {
             id(part)
             for call in ast.walk(tree)

@@ -8,5 +8,7 @@ PATIENCE = 100.0  # seconds; a test that waits in vain still fails before pytest
 
 def wait_until(condition: Callable[[], object]) -> None:
     """Returns as soon as it is true; in vain until pytest ends the test, as no time is enough for a busy machine."""
+    pause = 0.005
     while not condition():
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)  # asking a database is work, too

@@ -14,7 +14,7 @@ from crag.storage.tables import conversations, messages, queued_questions
 from crag.types import Conversation
 
 _CHARACTERS_BEFORE, _CHARACTERS_AFTER = 30, 60  # characters around a match
-_ANSWER_MARKUP = re.compile(r"\*\*|`+|#+ |\s?(?<!\\)\[\d{1,3}\]|\\(?=\[)")  # noise in a snippet of an answer
+_ANSWER_MARKUP = re.compile(r"\*\*|`+|(?<!#)#+ |\s?(?<!\\)\[\d{1,3}\]|\\(?=\[)")  # noise in a snippet of an answer
 
 
 @dataclass(frozen=True, slots=True)

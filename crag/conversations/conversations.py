@@ -222,8 +222,6 @@ class Conversations(UserScoped):
 
     def feedback_by_run(self, run_ids: Sequence[str]) -> Mapping[str, Feedback]:
         """Return the ratings of these answers by run id, without those that have none."""
-        if not run_ids:
-            return {}
         with self._database.read() as connection:
             given = select(feedback).where(feedback.c.run_id.in_(run_ids), self._visible(feedback))
             rows = connection.execute(given)
@@ -322,7 +320,6 @@ def _message_from_row(row: Row[Any], branches: tuple[int, ...], versions: int) -
     )
 
 
-_HAS_OWNER = conversations.c.person != ""
 _QUESTION_KINDS = ("web search", "model", "embedding")  # kinds of outbound records that contain questions
 
 
@@ -346,8 +343,8 @@ class ConversationOwners(UserScoped):
 
     def claim_unowned(self, user: str) -> None:
         """Give this user all conversations without an owner. Does nothing once any conversation has an owner."""
-        anybodys = select(conversations.c.id).where(~_HAS_OWNER).limit(1)
-        somebodys = select(conversations.c.id).where(_HAS_OWNER).limit(1)
+        anybodys = select(conversations.c.id).limit(1)
+        somebodys = select(conversations.c.id).where(conversations.c.person != "").limit(1)
         with self._database.whole.read() as connection:  # on each visit, which should rarely wait for writers
             if connection.execute(anybodys).first() is None or connection.execute(somebodys).first():
                 return

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from crag.cancellation import Cancellation
@@ -27,6 +27,7 @@ MAX_REPETITIONS = 20
 MAX_ANSWERS = 100_000
 _PROGRESS_POLL_SECONDS = 0.3
 _STOP_POLL_SECONDS = 0.5
+_SAVE_AGAIN_SECONDS = 1.0
 PrepareOptions = Callable[[RunOptions, str | None, ProgressCallback, Cancellation], None]
 _log = logging.getLogger(__name__)
 
@@ -51,7 +52,8 @@ class Evaluations(UserScoped):
         self._runs = runs
         self._runner = EvaluationRunner(self._rows, runs, look_up_environment, open_judge)
         self._queue: deque[str] = deque()
-        self._worker = BackgroundWorker("evaluations", lambda _: self._run_queue())
+        self._unsaved_ends: dict[str, tuple[EvaluationState, str]] = {}
+        self._worker = BackgroundWorker("evaluations", lambda _: self._run_queue(), _SAVE_AGAIN_SECONDS)
         self._worker.start()
         self._lock = threading.Lock()
         self._ended = threading.Condition()
@@ -168,10 +170,8 @@ class Evaluations(UserScoped):
 
     def _run_queue(self) -> None:
         while self._queue:
-            try:
-                self._run_queued(self._queue.popleft())
-            except HomeFault as fault:  # the others must not wait for it
-                _log.warning("Could not save how an evaluation ended: %s", fault)
+            self._run_queued(self._queue.popleft())
+        self._save_ends()
 
     def _run_queued(self, evaluation_id: str) -> None:
         stop = self._stops[evaluation_id]
@@ -183,7 +183,15 @@ class Evaluations(UserScoped):
         finally:
             with self._lock:
                 del self._stops[evaluation_id]
+            self._unsaved_ends[evaluation_id] = ended
+            with suppress(HomeFault):  # the others must not wait until there is room
+                self._save_ends()
+
+    def _save_ends(self) -> None:
+        """Save how evaluations ended. Raises `HomeFault`; the next pass of the worker tries again."""
+        for evaluation_id, ended in list(self._unsaved_ends.items()):
             self._rows.end(evaluation_id, *ended)
+            del self._unsaved_ends[evaluation_id]
             with self._ended:
                 self._ended.notify_all()
 

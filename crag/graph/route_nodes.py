@@ -75,7 +75,7 @@ def _has_tables(deps: Deps) -> bool:
 def read_documents(state: GraphState, deps: Deps) -> GraphState:
     """Sum up whole documents, or the chapters that the question names; sheets, which hold only rows, are described."""
     question, choice = retrieval_question(state), select_route(state, deps)
-    request = parse_summary_request(question) or SummaryRequest(_find_title(question, deps))
+    request = _read_request(question, deps)
     deps.emit(RouteChosen("document", choice.reason))
     size = deps.retriever.size(deps.options)
     passages = _select_passages(request, list(islice(deps.retriever.read_all(deps.options), _MAX_READ)))
@@ -119,6 +119,12 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
         deps.emit(PassagesRead(len(passages), len(passages)))
     deps.emit(AnswerWritten(text + tables, (*citations, *cited_rows), outcome, usage))
     return {"answer": text, "knowledge": knowledge}  # figures computed over rows cannot be checked like a sentence
+
+
+def _read_request(question: str, deps: Deps) -> SummaryRequest:
+    """Return what to sum up: what the form of the request names, or else a document whose title is in the question."""
+    request = parse_summary_request(question) or SummaryRequest()
+    return request if request.scope else replace(request, scope=_find_title(question, deps))
 
 
 def _find_title(question: str, deps: Deps) -> str:

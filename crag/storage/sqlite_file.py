@@ -14,7 +14,7 @@ from sqlalchemy.util import LRUCache
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from crag.errors import HomeFault
-from crag.storage.files import WatchedFile, make_folder, read_only_fault
+from crag.storage.files import WatchedFile, make_folder, read_only_fault, write_fault
 from crag.storage.ownership import current_process_name, is_process_alive
 
 DATABASE_NAME = "crag.sqlite"
@@ -187,8 +187,7 @@ def _make_file(database: Path) -> None:
         _make_private(database.parent, database)
         database.touch(mode=_PRIVATE_FILE)
     except OSError as error:
-        _log.warning("The database file cannot be created: %s", error)
-        raise HomeFault("The database file cannot be created.", "Check the permissions of CRAG_HOME.") from error
+        raise write_fault(error) from error
 
 
 def _make_private(home: Path, database: Path) -> None:

@@ -10,9 +10,11 @@ from crag.tables.periods import find_periods
 from crag.tables.table_reading import TableReading, find_operations
 from crag.tables.wording import has_words, word_pattern
 from crag.text.language import detect_language
+from crag.text.route_classifier import classify_route
 from crag.text.table_headers import names_period
 
 _LONGEST = 300  # characters; a longer question brings its own text
+_SURE = 0.6  # the share from which on the wording resembles questions about tables
 _ANY_YEAR = 2000  # of a month without a year
 
 
@@ -22,7 +24,8 @@ def is_table_question(question: str) -> bool:
     is_grouped = has_words(question, "wording", "grouped")
     is_compared = is_grouped or has_words(question, "contest")
     is_compared |= has_words(question, "flow")
-    return bool(operations or is_compared or is_plain_calculation(question) or find_comparisons(question))
+    is_stated = bool(operations or is_compared or is_plain_calculation(question) or find_comparisons(question))
+    return is_stated or classify_route(question).get("table", 0.0) >= _SURE
 
 
 def is_listing_question(question: str) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 from crag.text.language import detect_language, extract_terms
 from crag.text.patterns import lazy_regex
 from crag.text.questions import is_long_question
+from crag.text.route_classifier import classify_route
 from crag.text.small_talk import is_summary_request, strip_small_talk
 from crag.types import Route
 
@@ -64,6 +65,9 @@ _PARTS: dict[str, str] = _TABLES["parts"] | {"number": "|".join(sorted(_NUMBERS,
 _SCRIPT_RANGE = lazy_regex(r"\[[^\]]*(?:가-힣|\\u4e00-\\u9fff)[^\]]*\]")  # slow to compile without regard to case
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _MAX_SENTENCES = 50
+_SURE = {"document": 0.7, "list": 0.75, "steps": 0.65}
+"""The share from which on the wording decides, chosen by `benchmarks/train_routes.py`."""
+_CLEAR = 0.6
 _GENERAL_NOUNS = {"en": "document", "ko": "문서", "zh": "文件"}
 
 
@@ -85,12 +89,13 @@ def _compile(form: str) -> re.Pattern[str]:
     return re.compile(_SCRIPT_RANGE.sub(r"(?-i:\g<0>)", form), re.IGNORECASE)
 
 
+@lru_cache(maxsize=1000)
 def choose_route(question: str) -> RouteChoice:
     """Return how to answer a question by its wording alone; a fact unless it clearly asks for something else."""
     asked = " ".join(strip_small_talk(question).split())
     if not asked or len(asked) > _LONGEST or is_long_question(question):
         return _FACT
-    if parse_summary_request(asked):
+    if _find_summary(asked):
         return RouteChoice("document", "It asks for a summary.")
     if topic := _find_list_topic(asked):
         place = _words("place").search(asked)
@@ -102,7 +107,21 @@ def choose_route(question: str) -> RouteChoice:
         )
     if parts := split_into_parts(asked):
         return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
-    return replace(_FACT, is_clear=not _words("hint").search(asked))
+    return _classify(asked)
+
+
+def _classify(asked: str) -> RouteChoice:
+    """Return the kind of question that the wording resembles; a fact if that is not sure, or cannot be followed."""
+    shares = classify_route(asked)
+    route, share = max(shares.items(), key=lambda item: item[1])
+    if share >= _SURE.get(route, 1.0):
+        if route == "document":
+            return RouteChoice("document", "It reads like a request for a summary.")
+        if route == "list" and (topic := _guess_topic(asked)):
+            return RouteChoice("list", f"It asks for every place about “{topic}”.", topic)
+        if route == "steps" and (parts := _guess_parts(asked)):
+            return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
+    return replace(_FACT, is_clear=shares["fact"] + shares.get("table", 0.0) >= _CLEAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +170,9 @@ def force_route(question: str, route: Route) -> RouteChoice:
     chosen = choose_route(question)
     if chosen.route == route:
         return replace(chosen, reason="")
-    guess = find_form("list_guess", question) if route == "list" else None
-    topic = guess["topic"] if guess else question if route == "list" else ""
-    return RouteChoice(route, "", topic=topic, parts=(question,))
+    topic = (_guess_topic(question) or question) if route == "list" else ""
+    parts = _guess_parts(question) if route == "steps" else ()
+    return RouteChoice(route, "", topic=topic, parts=parts or (question,))
 
 
 def find_form(kind: str, asked: str) -> re.Match[str] | None:
@@ -166,6 +185,21 @@ def _find_list_topic(asked: str) -> str:
     topic = match["topic"].strip(" \"'“”‘’「」.,:;?!。？！，") if match else ""
     topic = _words("mention").sub("", topic)
     return topic if extract_terms(topic) and not _words("abstract_topic").search(topic) else ""
+
+
+def _guess_topic(asked: str) -> str:
+    """Return what a question may ask to list: the first noun with the words around it that do not only ask."""
+    guess = find_form("list_guess", asked)
+    return guess["topic"].strip() if guess else ""
+
+
+def _guess_parts(asked: str) -> tuple[str, ...]:
+    """Return a question about each of two things that are compared, or else each clause as a question."""
+    clauses = [part for part in map(str.strip, _words("clause_end").split(asked)) if extract_terms(part)]
+    match = find_form("comparison_guess", asked)
+    if match and not _words("asks_which").search(f"{match['first']} {match['second']}"):
+        return tuple(f"{_capitalize(match[name].strip())}: {asked}" for name in ("first", "second"))
+    return tuple(map(_capitalize, clauses)) if 1 < len(clauses) <= MAX_PARTS else ()
 
 
 def split_into_parts(asked: str) -> tuple[str, ...]:
@@ -221,15 +255,11 @@ def _capitalize(text: str) -> str:
 def parse_summary_request(question: str) -> SummaryRequest | None:
     """Return what a request for a summary asks for; None if the question is none."""
     asked = " ".join(strip_small_talk(question).split())
-    count = _words("count").search(asked)
-    bare = _strip(asked)
-    is_whole = is_summary_request(asked) or is_summary_request(bare)
-    found = find_form("summary", bare) or find_form("summary", asked)
-    scope = found["scope"] if found else ""
-    is_sum = bool(found and _words("adding").search(bare) and _words("amounts").search(scope))
-    if not (is_whole or found) or is_sum:
+    if choose_route(question).route != "document":
         return None
+    is_whole, scope = _find_summary(asked) or (True, "")
     words = _words("document_nouns").sub(" ", _words("chapter").sub(" ", scope)).strip(" \"'“”‘’「」.,:;?!。？！，")
+    count = _words("count").search(asked)
     sentences = min(_parse_number(count["number"]), _MAX_SENTENCES) if count else 0
     if not sentences and _words("short").search(asked):
         sentences = 3
@@ -242,6 +272,16 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     scope = " ".join(words.split()) if extract_terms(words) else ""
     is_reworded = bool(_words("reworded").search(asked))
     return SummaryRequest(scope, not chapter and (is_whole or not scope), sentences, form, chapter, is_reworded)
+
+
+def _find_summary(asked: str) -> tuple[bool, str] | None:
+    """Return whether whole documents are to be summed up, and the words that say what; None if no form says so."""
+    bare = _strip(asked)
+    is_whole = is_summary_request(asked) or is_summary_request(bare)
+    found = find_form("summary", bare) or find_form("summary", asked)
+    scope = found["scope"] if found else ""
+    is_sum = bool(found and _words("adding").search(bare) and _words("amounts").search(scope))
+    return (is_whole, scope) if (is_whole or found) and not is_sum else None
 
 
 def _strip(asked: str) -> str:

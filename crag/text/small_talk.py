@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import get_args
 
+from crag.text.route_classifier import classify_small_talk
 from crag.types import SmallTalk
 
 _PHRASES: dict[str, dict[str, list[str]]] = tomllib.loads(
@@ -28,7 +29,6 @@ _PARTS = {  # of phrases; a whole document is “the lift contract”, but not �
     "{being}": "(?:ai|(?:chat ?)?bots?|robots?|humans?(?: being)?|persons?|real|people|machines?|computers?|programs?"
     "|software|alive|apps?|assistants?|chatgpt|gpt|llama|claude)",
     "{being_ko}": "(?-i:사람|인간|기계|로봇|챗봇|봇|컴퓨터|프로그램|인공지능|AI)",
-    "{being_zh}": "(?-i:(?:真|活)?人[类類]?|机器人?|機器人?|程序|程式|[电電][脑腦]|AI|人工智能|人工智慧)",
     "{size}": r"(?: (?:in|with|for me|as) (?:\w+ ){0,3}\w+| briefly| shortly| for me| please)?",
     "{document_de}": r"(?:das|den|die|dem|der|dieses|diesen|diese|diesem|dieser|mein\w*|es)"
     r"(?: (?:ganze )?\w*(?:skript|dokument|datei|text|artikel|bericht|buch|vertrag|handbuch|pdf|papier)\w*)?",
@@ -62,6 +62,7 @@ _CLAUSE_END = re.compile(r"(?<=[.!?,;:~…。！？，；、\n])\s*|\s+[-–—]
 _JOINED = re.compile(rf"{_CLAUSE_END.pattern}|\s+and\s+", re.IGNORECASE)
 _REPEATS = re.compile(r"(.{1,3}?)\1{3,}")  # of signs, as in “嗯嗯嗯嗯”: matching phrases is not linear
 _MOST_WORDS = 5  # of two phrases with nothing between them
+_SURE = 0.9  # the share from which on a message resembles small talk
 _LONGEST = 200  # characters; small talk is short, and a pasted text need not be cut into clauses
 
 
@@ -71,7 +72,9 @@ def detect_small_talk(message: str) -> SmallTalk | None:
         return None
     kinds = [_clause_kind(clause) for clause in _JOINED.split(message) if _bare(clause)]
     if not kinds or None in kinds:
-        return _clause_kind(re.sub("[,，、]", " ", message))  # one phrase with a comma or an “and” in it
+        # one phrase with a comma or an “and” in it
+        kind = _clause_kind(re.sub("[,，、]", " ", message))
+        return kind or (classify_small_talk(message, _SURE) if _bare(message) else None)
     return min((kind for kind in kinds if kind), key=_KINDS.index)
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from crag.errors import CragError, NotFound
 from crag.library.library import MAX_TITLE_LENGTH
 from crag.text import sanitization
-from crag.text.formatting import format_count, format_location, format_size, to_local_time
+from crag.text.formatting import format_count, format_location, format_number, format_size, to_local_time
 from crag.translation import N_, _, translate_text
 from crag.types import AddResult, MoveResult, Progress, Source
 from pages.chat.state import start_conversation_about
@@ -186,6 +186,7 @@ _ROW_ACTIONS = {
 }
 _ROW_HEIGHT = 35
 _MAX_HEIGHT = 400
+_MOST_ROWS = 1_000  # sent to the browser at once: 270 bytes each
 
 
 def draw_document_table(collection: str) -> None:
@@ -194,10 +195,11 @@ def draw_document_table(collection: str) -> None:
     if not sources:
         st.caption(_("No documents yet. Add files or web addresses above."))
         return
-    shown = _filter_documents(sources)
-    if not shown:
+    matching = _filter_documents(sources)
+    if not matching:
         st.caption(_("No documents match."))
         return
+    shown = matching[:_MOST_ROWS]
     # Streamlit keeps a selection by row number, so another set of rows needs another key.
     key = f"documents-{hash(tuple(source.id for source in shown))}"
     state: Any = st.dataframe(
@@ -211,6 +213,9 @@ def draw_document_table(collection: str) -> None:
         alt=_("Table of {documents}").format(documents=format_count(len(shown), "document")),
         column_config=_column_config(shown),
     )
+    if len(shown) < len(matching):
+        counts = {"shown": format_number(len(shown)), "documents": format_count(len(matching), "document")}
+        st.caption(_("The newest {shown} of {documents}. Find others by name.").format(**counts))
     chosen = [shown[row] for row in state.selection.rows if row < len(shown)]
     if chosen:
         _draw_actions([source.id for source in chosen])

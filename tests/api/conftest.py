@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import httpx
 import pytest
 
@@ -31,6 +33,18 @@ def application(settings):
     opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def unchanged_api(tmp_path_factory):
+    """A client of a server that all tests of a file share, with one document: for what changes nothing."""
+    home = tmp_path_factory.mktemp("unchanged") / "home"
+    settings = Settings(home=home, chat_model="builtin", embedder="builtin", ollama_host=closed_address())
+    with closing(open_application(settings)) as opened, serve(opened) as address:
+        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
+        with httpx.Client(base_url=address, headers=headers) as client:
+            yield client
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from dataclasses import replace
 import anyio
 import openai
 import pytest
-from langchain_openai import ChatOpenAI
 
 from crag.app.application import open_application
 from tests.api.conftest import TEXT, secret_of, serve
@@ -65,6 +64,8 @@ def test_asynchronous_and_langchain_clients(application, address):
     whole, chunks = anyio.run(ask)
     assert "1931" in whole.choices[0].message.content
     assert chunks[-1].crag["outcome"] == "quoted"
+    from langchain_openai import ChatOpenAI
+
     model = ChatOpenAI(model="crag", base_url=f"{address}/v1", api_key=secret_of(application))
     assert "1931" in model.invoke("When was the lighthouse built?").content
 

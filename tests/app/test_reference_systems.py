@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -21,7 +22,7 @@ from crag.runs.trace import Trace
 from crag.settings import Settings
 from tests.doubles.evaluator import write_evaluator
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import LLAMA, NOMIC, Asked, Model, Say, ScriptedOllama
+from tests.doubles.ollama import LLAMA, NOMIC, Asked, Model, Say, ScriptedOllama, closed_address
 from tests.doubles.tavily import TavilyServer
 
 SMALL = Model("llama3.2:1b", size=1_300_000_000, digest="c" * 64)
@@ -56,8 +57,19 @@ def tavily() -> Iterator[TavilyServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the documents, to copy."""
+    home = tmp_path_factory.mktemp("town") / "home"
+    with closing(open_application(Settings(home=home, ollama_host=closed_address(), embedder="builtin"))) as opened:
+        for name, text in TOPICS.items():
+            opened.library.pipeline.add_bytes(f"{name}.txt", text.encode())
+    return home
+
+
 @pytest.fixture
-def application(ollama: ScriptedOllama, tavily: TavilyServer, tmp_path: Path) -> Iterator[Application]:
+def application(ollama: ScriptedOllama, tavily: TavilyServer, town: Path, tmp_path: Path) -> Iterator[Application]:
+    shutil.copytree(town, tmp_path / "home")
     ollama.models = [LLAMA, SMALL, NOMIC]
     settings = Settings(
         home=tmp_path / "home",
@@ -68,8 +80,6 @@ def application(ollama: ScriptedOllama, tavily: TavilyServer, tmp_path: Path) ->
         tavily_url=tavily.url,
     )
     with closing(open_application(settings)) as opened:
-        for name, text in TOPICS.items():
-            opened.library.pipeline.add_bytes(f"{name}.txt", text.encode())
         yield opened
 
 
@@ -244,15 +254,18 @@ def test_the_five_questions_of_the_notebook_take_the_route_of_each_system(applic
     for post in posts:
         application.library.pipeline.add_bytes(f"{post}.txt", POSTS[post].encode(), collection="Posts")
     options = options_of(application, preset, collection="Posts", fetch_pages=False)
-    took = [ask(application, question, options).trajectory for question in questions]
+    put = questions if len(posts) > 1 else [questions[0], *questions[3:]]
+    took = [ask(application, question, options).trajectory for question in put]
     to_web = STRAIGHT_TO_WEB if options.rewrite == "none" else REWRITTEN
     if preset == "paper":
         assert took[-2:] == [to_web] * 2, "its scores for what the posts answer are those of the built-in grader here"
     elif preset == "langgraph-js":
-        assert took == [*[FROM_LIBRARY] * len(posts), *[to_web] * (5 - len(posts))], "one relevant passage suffices"
+        assert took == [*[FROM_LIBRARY] * len(posts), *[to_web] * (len(put) - len(posts))], (
+            "one relevant passage suffices"
+        )
     else:
         alone = [FROM_LIBRARY] if len(posts) == 1 else [to_web]
-        assert took == [*alone, *[to_web] * 4], "all passages must be relevant"
+        assert took == [*alone, *[to_web] * (len(put) - 1)], "all passages must be relevant"
 
 
 def test_an_empty_library_goes_to_the_web_under_every_system(ollama, tavily, tmp_path):

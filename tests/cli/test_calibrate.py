@@ -25,19 +25,6 @@ def run(filled, tmp_path, monkeypatch, capsys):
 
 
 def test_what_is_proposed_is_kept_only_when_asked(run):
-    code, out = run("--probes", "25", "--json")
-    document = json.loads(out)
-    assert code == 0
-    assert not document["applied"]
-    assert 0 <= document["proposed"]["lower"] <= document["proposed"]["upper"] <= 1
-    assert len(document["scores"]) == 50
-    assert document["figures"]["proposed"]["answerable"]["n"] == 25
-    assert not json.loads(run("--forget", "--json")[1])["forgotten"]
-    assert json.loads(run("--probes", "25", "--apply", "--json")[1])["applied"]
-    assert json.loads(run("--forget", "--json")[1])["forgotten"]
-
-
-def test_people_read_both_distributions_and_the_precision(run):
     code, out = run("--probes", "25")
     assert code == 0
     for words in (
@@ -50,6 +37,14 @@ def test_people_read_both_distributions_and_the_precision(run):
         "--apply",
     ):
         assert words in out
+    assert not json.loads(run("--forget", "--json")[1])["forgotten"]
+    code, out = run("--probes", "25", "--apply", "--json")
+    document = json.loads(out)
+    assert (code, document["applied"]) == (0, True)
+    assert 0 <= document["proposed"]["lower"] <= document["proposed"]["upper"] <= 1
+    assert len(document["scores"]) == 50
+    assert document["figures"]["proposed"]["answerable"]["n"] == 25
+    assert json.loads(run("--forget", "--json")[1])["forgotten"]
 
 
 def test_too_few_questions_propose_nothing(run, tmp_path):

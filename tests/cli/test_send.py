@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import pytest
 from starlette.responses import JSONResponse
@@ -16,8 +12,10 @@ from crag.api.app import create_api
 from crag.app.application import open_application
 from crag.cli.main import main
 from crag.settings import Settings
+from tests.crashing import Forked
 from tests.doubles.ollama import closed_address
-from tests.served import serve, served
+from tests.forked import forked
+from tests.served import serve
 from tests.waiting import PATIENCE, wait_until
 
 
@@ -237,21 +235,21 @@ def test_an_address_where_nothing_answers_is_said(arguments, capsys):
 
 
 def test_watching_sends_what_changes_until_it_is_interrupted(arguments, gate, folder, application):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    watching = subprocess.Popen(
-        [sys.executable, "-m", "crag", *arguments, "--watch"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-    )
-    try:
-        wait_until(lambda: len(texts(application)) == 2)
+    code = """
+import sys
+from crag.__main__ import run
+from crag.cli import send
+send._SETTLE_SECONDS, send._POLL_SECONDS = 0.0, 0.02
+sys.exit(run(sys.argv[1:]))
+"""
+    with Forked(code, *arguments, "--watch") as watching:
+        wait_until(lambda: application.library.counts()[0] == 2)
         (folder / "tower.md").write_text("The tower is tall.", encoding="utf-8")
-        wait_until(lambda: len(texts(application)) == 3)
+        wait_until(lambda: application.library.counts()[0] == 3)
         (folder / "ferry.md").unlink()
-        wait_until(lambda: texts(application) == ["The bridge opens in May.", "The tower is tall."])
-    finally:
-        watching.send_signal(signal.SIGINT)
+        wait_until(lambda: application.library.counts()[0] == 2)
+        assert texts(application) == ["The bridge opens in May.", "The tower is tall."]
+        watching.interrupt()
         printed, _ = watching.communicate(timeout=PATIENCE)
     document = json.loads(printed)
     assert (watching.returncode, document["removed"], document["complete"]) == (0, ["ferry.md"], True)
@@ -261,7 +259,7 @@ def test_the_application_itself_takes_what_is_sent(folder, tmp_path, capsys):
     home = str(tmp_path / "whole")
     assert main(["tokens", "make", "sender", "--scope", "write", "--home", home, "--json"]) == 0
     secret = json.loads(capsys.readouterr().out)["token"]["secret"]
-    with served(tmp_path / "whole", CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin") as address:
+    with forked(tmp_path / "whole", CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin") as address:
         sent = ["send", str(folder), "--to", address, "--token", secret, "--home", str(tmp_path / "home"), "--json"]
         assert main(sent) == 0
         assert statuses(json.loads(capsys.readouterr().out)) == {"ferry.md": "added", "old/bridge.md": "added"}

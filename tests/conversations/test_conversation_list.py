@@ -7,7 +7,7 @@ import threading
 import pytest
 from sqlalchemy import insert
 
-from crag.conversations.conversation_list import Snippet
+from crag.conversations.conversation_list import Snippet, remove_answer_markup
 from crag.conversations.conversations import Conversations, DelayedDeletion
 from crag.storage.engine import Database
 from crag.storage.tables import messages
@@ -69,6 +69,11 @@ def test_a_limited_list_counts_only_the_rest_of_the_same_person(conversations, c
     for search in ("", "zebra"):
         found = conversations.for_user("ann").find(search, 2)
         assert ([one.id for one in found.conversations], found.total) == ([ids[0], ids[4]], 5)
+
+
+def test_marks_of_markdown_are_removed_however_many_there_are():
+    rule = "#" * 300_000  # with a pattern that looks at each from each, half an hour
+    assert remove_answer_markup(f"## The **result** [1]\n{rule}\n`x`") == f"The result {rule} x"
 
 
 def test_each_scheduled_purge_happens_once_and_leaves_no_error(caplog):

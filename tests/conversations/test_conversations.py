@@ -137,7 +137,9 @@ def test_the_revision_changes_with_what_the_user_sees(conversations):
 def test_feedback_is_changed_and_taken_back(database, conversations):
     conversation = conversations.create()
     with database.write() as connection:
-        insert_run(connection, id="r", conversation_id=conversation.id, question="q")
+        for run_id in ("other", "r"):
+            insert_run(connection, id=run_id, conversation_id=conversation.id, question="q")
+    conversations.give_feedback("other", helpful=True)
     assert conversations.feedback("r") is None
     conversations.give_feedback("r", helpful=False, reason=" It missed the second failure ")
     assert conversations.feedback("r") == Feedback(helpful=False, reason="It missed the second failure")
@@ -145,7 +147,17 @@ def test_feedback_is_changed_and_taken_back(database, conversations):
     assert conversations.feedback("r") == Feedback(helpful=True)
     conversations.withdraw_feedback("r")
     conversations.withdraw_feedback("r")
-    assert conversations.feedback("r") is None
+    assert conversations.feedback_by_run(["r", "other"]) == {"other": Feedback(helpful=True)}
+    assert conversations.feedback_by_run([]) == {}
+
+
+def test_a_renamed_collection_is_kept_by_the_conversations_that_use_it(conversations):
+    papers, notes = (conversations.create({"collection": name}).id for name in ("Papers", "Notes"))
+    conversations.rename_collection("Papers", "Theses")
+    assert [conversations.get(one).changes for one in (papers, notes)] == [
+        {"collection": "Theses"},
+        {"collection": "Notes"},
+    ]
 
 
 @pytest.fixture
@@ -180,6 +192,19 @@ def test_the_first_person_claims_unowned_conversations(home, people):
     people.claim_unowned("second")
     assert later not in seen(home, "second")
     assert [people.for_user(user).has_others() for user in ("first", "second")] == [False, True]
+
+
+def test_a_visit_that_takes_over_nothing_waits_for_no_writer(home, people):
+    def visit():
+        with home.database.write():
+            people.claim_unowned("second")
+            people.adopt("former", "second")
+
+    visit()
+    owned, common = conversation(home, "first"), conversation(home)
+    visit()
+    assert seen(home, "second") == set()
+    assert seen(home, None) == {owned, common}
 
 
 def test_conversations_are_handed_over_one_by_one_or_all_at_once(home, people):

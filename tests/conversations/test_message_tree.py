@@ -1,12 +1,13 @@
 """Edited questions: a branch is added, both are kept, and the history follows the branch that is shown."""
 
+import threading
 import time
 
 import pytest
 from sqlalchemy import insert, select
 
 from crag.conversations import message_tree
-from crag.errors import BadRequest, NotFound
+from crag.errors import BadRequest, NotFound, StillAnswering
 from crag.options import RunOptions
 from crag.storage.tables import messages
 from tests.runs.conftest import (
@@ -96,6 +97,27 @@ def test_versions_of_an_answer_stay_in_their_branch(home):
     shown = home.conversations.messages(conversation)[1].run_id
     assert [version.run_id for version in home.runs.versions(shown)] == [answer, shown]
     assert [message.versions for message in home.conversations.messages(conversation)] == [1, 2]
+
+
+def test_no_other_branch_is_shown_while_an_answer_is_written(home):
+    conversation = home.conversations.create().id
+    first = asked(home, conversation, "One?")
+    edited(home, first, "Uno?")
+    home.writer.gate = threading.Event()
+    run = home.runs.start(conversation, "Two?", RunOptions())
+    with pytest.raises(StillAnswering):
+        home.conversations.show_branch(conversation, first)
+    home.writer.gate.set()
+    wait(run)
+    assert questions(home, conversation) == ["Uno?", "Two?"]
+
+
+def test_each_question_has_the_run_of_its_own_answer(home):
+    conversation = home.conversations.create().id
+    asked_first, asked_then = (asked(home, conversation, question) for question in ("One?", "Two?"))
+    answers = [one for one in home.conversations.messages(conversation) if one.role == "assistant"]
+    found = [home.conversations.find_answer_run(one) for one in (asked_first, asked_then)]
+    assert found == [one.run_id for one in answers]
 
 
 def test_missing_or_foreign_messages_cannot_be_edited_or_shown(home):

@@ -48,7 +48,9 @@ def address(tmp_path: Path, provider: str) -> Iterator[str]:
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit" / "secrets.toml").write_text(LOGIN.format(port=port, provider=provider))
     people = {"CRAG_PEOPLE": "accounts", "CRAG_ADMINS": "root@example.org", "OLLAMA_HOST": "127.0.0.1:9"}
-    with forked(tmp_path / "home", tmp_path, port, CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin", **people) as one:
+    with forked(
+        tmp_path / "home", port, folder=tmp_path, CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin", **people
+    ) as one:
         yield one
 
 

@@ -4,6 +4,7 @@ import threading
 from dataclasses import dataclass, field
 
 import pytest
+from sqlalchemy import text
 
 from crag.cancellation import Cancellation
 from crag.conversations.conversations import Conversations
@@ -312,6 +313,23 @@ def test_what_changed_while_it_was_asked_is_told(lab):
     ended = lab.evaluations.wait(begun.id)
     assert (ended.state, ended.done) == ("failed", 24)
     assert "have changed since it started" in ended.fault
+
+
+def test_an_end_that_finds_no_room_on_the_disk_is_saved_when_there_is_some(lab, caplog):
+    lab.writer.gate = threading.Event()
+    begun = lab.begin()
+    wait_until(lambda: lab.opened)
+    with lab.database.write() as connection:
+        refusal = "RAISE(ABORT, 'database or disk is full')"
+        connection.execute(text(f"CREATE TRIGGER full BEFORE UPDATE ON evaluations BEGIN SELECT {refusal}; END"))
+    lab.writer.gate.set()
+    wait_until(lambda: "disk is full" in caplog.text)
+    with lab.database.write() as connection:
+        connection.execute(text("DROP TRIGGER full"))
+    wait_until(lambda: lab.evaluations.get(begun.id).state == "failed")
+    assert "The disk is full" in lab.evaluations.get(begun.id).fault
+    lab.evaluations.resume(begun.id)
+    assert lab.evaluations.wait(begun.id).state == "done"
 
 
 def test_a_missing_model_ends_it_early_and_resumably(lab):

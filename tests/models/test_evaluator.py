@@ -40,7 +40,8 @@ def test_every_usual_shape_of_a_cross_encoder_scores(tmp_path, options):
 
 def test_scores_depend_neither_on_the_batch_nor_on_the_order(tmp_path):
     texts = [f"{ANSWER} {'Halden lies on an island. ' * number}" for number in range(20)] + [OTHER, ""]
-    alone = [score(OnnxEvaluator(write_evaluator(tmp_path)), [text])[0] for text in texts]
+    opened = OnnxEvaluator(write_evaluator(tmp_path))
+    alone = [score(opened, [text])[0] for text in texts]
     assert score(OnnxEvaluator(tmp_path), texts) == pytest.approx(alone, abs=1e-6)
     assert score(OnnxEvaluator(tmp_path), texts[::-1]) == pytest.approx(alone[::-1], abs=1e-6)
 

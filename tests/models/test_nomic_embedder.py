@@ -62,7 +62,7 @@ def test_its_space_is_that_of_the_very_file(weights):
 
 def test_several_threads_get_the_same_vectors(weights):
     embedder = open_embedder("nomic", Settings())
-    texts = [f"bees dance {n}" for n in range(12)]
+    texts = [f"bees dance {n}" for n in range(8)]
     together = embedder.embed_documents(texts)
     with ThreadPoolExecutor(6) as pool:
         alone = np.stack(list(pool.map(lambda text: embedder.embed_documents([text])[0], texts)))
@@ -71,7 +71,7 @@ def test_several_threads_get_the_same_vectors(weights):
 
 def test_a_question_does_not_wait_for_all_that_is_being_embedded(weights):
     embedder = open_embedder("nomic", Settings())
-    passages = [f"bees dance {n} " * 4 for n in range(40)]
+    passages = [f"bees dance {n} " * 4 for n in range(24)]
     with ThreadPoolExecutor(1) as pool:
         adding = pool.submit(embedder.embed_documents, passages)
         embedder.embed_query("Where are the flowers?")

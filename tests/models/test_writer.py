@@ -228,6 +228,7 @@ def test_an_empty_rewrite_leaves_the_question(ollama, settings, reply):
         ("질문: 누가 썼나요?", "누가 썼나요?"),
         ("New Zealand: who rules it?", "New Zealand: who rules it?"),
         ("What does the final question: mean?", "What does the final question: mean?"),
+        ('"' + "\xa0" * 200_000 + "query: Who?", "Who?"),  # with a pattern that looks at each from each, half an hour
     ],
 )
 def test_one_line(text, line):
@@ -318,7 +319,14 @@ def test_a_follow_up_stays_in_its_language(ollama, settings, before, follow_up, 
 
 
 @pytest.mark.parametrize(
-    ("reply", "keywords"), [("", []), (" ,, ", []), ("a, a, b", ["a", "b"]), ("- x\n- y", ["x", "y"])]
+    ("reply", "keywords"),
+    [
+        ("", []),
+        (" ,, ", []),
+        ("a, a, b", ["a", "b"]),
+        ("- x\n- y", ["x", "y"]),
+        ("*" + " \n" * 200_000 + "x,y", ["x", "y"]),
+    ],
 )
 def test_keywords_are_read_as_they_come(reply, keywords):
     assert parse_keywords(reply) == keywords

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
+from streamlit.util import calc_hash
 
-from crag.app.application import Application
+from crag.app.application import Application, open_application
+from crag.options import RunOptions
+from crag.settings import Settings
 from crag.text.sanitization import WORD_JOINER
+from pages.parts.routes import Page
 from pages.parts.services import close_application, shared_application
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
@@ -33,16 +40,46 @@ The grinder is cleaned on Fridays. Beans are ordered from Lisbon on the first Mo
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _packages_scanned_once() -> Iterator[None]:
-    """Without this, AppTest would scan all installed packages for components in each test."""
+def _quick_runner() -> Iterator[None]:
+    """Without this, AppTest would scan all installed packages for components in each test, and in each drawing compile
+    every page, build a runtime, and look every millisecond through all that has been drawn.
+    """
+    scripts = ScriptCache()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        patched.setattr(app_test, "MagicMock", cache(app_test.MagicMock))
+        patched.setattr(app_test, "ScriptCache", lambda: scripts)
+        patched.setattr(local_script_runner, "ScriptCache", lambda: scripts)
+        patched.setattr(local_script_runner, "require_widgets_deltas", _wait_for_script)
         yield
 
 
+def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    thread = runner._script_thread
+    thread.join(max(timeout, PATIENCE))
+    assert not thread.is_alive(), "the page is still being drawn"
+
+
+@pytest.fixture(scope="session")
+def prepared_homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Homes to copy: one with the notes, and one with an answer to a question about them, too."""
+    folder = tmp_path_factory.mktemp("prepared")
+    with closing(open_application(Settings(home=folder / "notes", ollama_host="127.0.0.1:9"))) as application:
+        add(application, "brewing.md", NOTES)
+    shutil.copytree(folder / "notes", folder / "asked")
+    with closing(open_application(Settings(home=folder / "asked", ollama_host="127.0.0.1:9"))) as application:
+        conversation = application.conversations.create().id
+        list(application.runs.start(conversation, QUESTION, RunOptions()).follow(seconds=PATIENCE))
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test has a home of its own; Streamlit's caches would carry the services of the last one over."""
+    if "ollama" not in request.fixturenames:  # whose embeddings would be other ones
+        prepared = "asked" if "asked" in request.fixturenames else "notes"
+        if {prepared, "tavily"} & {*request.fixturenames}:
+            shutil.copytree(request.getfixturevalue("prepared_homes") / prepared, tmp_path / "home")
     monkeypatch.setenv("CRAG_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
     monkeypatch.setenv("CRAG_PEOPLE", "one")  # the test runner sends no cookies
@@ -64,14 +101,19 @@ def services() -> Application:
 
 @pytest.fixture
 def chat() -> AppTest:
-    """The application at its first page, before the first drawing."""
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    """The application at its first page, before the first drawing; another page can be the first one, too."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+    app._registered_pages = {  # as `st.navigation` does in the first drawing
+        calc_hash(page.address): {"script_path": str(ROOT / page.path), "url_pathname": page.address} for page in Page
+    }
+    return app
 
 
 @pytest.fixture
 def notes(services: Application) -> str:
     """A library with one document; gives its id."""
-    return add(services, "brewing.md", NOTES)
+    known = services.library.sources()
+    return known[0].id if known else add(services, "brewing.md", NOTES)
 
 
 def add(services: Application, name: str, text: str) -> str:
@@ -81,11 +123,14 @@ def add(services: Application, name: str, text: str) -> str:
 
 
 def until(app: AppTest, condition: Callable[[], object], seconds: float = PATIENCE) -> None:
-    """Draw the page again until something is true of it."""
+    """Draw the page again until something is true of it: when what is under way is done, or after a moment."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to be"
+        moment = time.monotonic() + 0.3
         time.sleep(0.05)
+        while time.monotonic() < moment and (shared_application().runs.busy or shared_application().jobs.active):
+            time.sleep(0.02)
         app.run()
 
 
@@ -96,11 +141,10 @@ def ask(app: AppTest, question: str) -> None:
 
 
 @pytest.fixture
-def asked(chat: AppTest, notes: str) -> AppTest:
+def asked(chat: AppTest, services: Application) -> AppTest:
     """The chat with an answer to a question about the notes."""
-    chat.run()
-    ask(chat, QUESTION)
-    return chat
+    chat.query_params["c"] = services.conversations.list()[0].id
+    return chat.run()
 
 
 def wait_for_consent(app: AppTest) -> AppTest:
@@ -133,7 +177,6 @@ def labels(app: AppTest) -> list[str]:
 def open_settings(app: AppTest, section: str) -> AppTest:
     """The settings at one of their sections."""
     app.session_state["selected_section"] = section
-    app.run()
     app.switch_page("pages/settings/page.py").run()
     assert not app.exception
     return app
@@ -160,5 +203,6 @@ def tavily(monkeypatch):
     with TavilyServer(results=[FINALS]) as server:
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-test")
         monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
-        add(shared_application(), "brewing.md", NOTES)
+        if not shared_application().library.sources():
+            add(shared_application(), "brewing.md", NOTES)
         yield server

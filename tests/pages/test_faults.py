@@ -1,16 +1,16 @@
 """What fails on a page is said in the application's words, and what was typed is kept."""
 
 from contextlib import contextmanager
+from itertools import product
 
 import pytest
 from streamlit.runtime import caching
 from streamlit.runtime.state import session_state
-from streamlit.testing.v1 import AppTest
 
 from crag.errors import HomeFault
 from pages.parts.routes import Page
 from pages.parts.services import shared_application
-from tests.pages.conftest import ROOT, said, until
+from tests.pages.conftest import said, until
 
 QUESTION = "How often is the espresso machine descaled?"
 
@@ -56,7 +56,6 @@ def uploads_unwritable(services):
 
 
 def test_files_that_cannot_be_saved_are_kept_and_added_again(chat, services):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     with uploads_unwritable(services):
         chat.file_uploader[0].upload("lift.md", b"The lift is serviced in March.").run()
@@ -70,9 +69,7 @@ def test_files_that_cannot_be_saved_are_kept_and_added_again(chat, services):
 
 @pytest.mark.parametrize("page", [Page.CHAT, Page.DOCUMENTS])
 def test_a_file_outlasts_a_home_that_is_gone_for_a_while(chat, services, page):
-    chat.run()
-    if page is not Page.CHAT:
-        chat.switch_page(page.path).run()
+    chat.switch_page(page.path).run()
     with home_moved_away(services):
         chat.file_uploader[0].upload("lift.md", b"The lift is serviced in March.").run()
         chat.switch_page(Page.GAPS.path).run()
@@ -109,47 +106,40 @@ def test_a_new_title_that_cannot_be_saved_stays_in_its_dialog(asked, services):
     assert asked.session_state["dialog"][0] == "rename a conversation"
 
 
+ERRORS = {
+    "The disk is full": HomeFault("The disk is full, so nothing was saved.", "Free some space."),
+    "Something went wrong": RuntimeError("a secret at /some/path"),
+}
+
+
 @pytest.mark.parametrize("page", Page)
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (HomeFault("The disk is full, so nothing was saved.", "Free some space."), "The disk is full"),
-        (RuntimeError("a secret at /some/path"), "Something went wrong"),
-    ],
-    ids=["known", "unforeseen"],
-)
-def test_a_button_that_fails_says_so_and_leaves_the_page(page, error, words, notes, monkeypatch):
+def test_a_button_that_fails_says_so_and_leaves_the_page(chat, page, notes, monkeypatch):
     failed = []
+    chat.switch_page(page.path).run()
+    before = [title.value for title in chat.title]
+    buttons = [button for button in chat.button if not button.disabled]
+    for key, words in product([button.key for button in buttons if button.key][:3], ERRORS):
 
-    def fail(_, widget):
-        failed.append(widget)
-        raise error
+        def fail(_, widget, error=ERRORS[words]):
+            failed.append(widget)
+            raise error
 
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=100).run()
-    if page is not Page.CHAT:
-        app.switch_page(page.path).run()
-    before = [title.value for title in app.title]
-    monkeypatch.setattr(session_state.WStates, "call_callback", fail)
-    buttons = [button for button in app.button if not button.disabled]
-    for key in [button.key for button in buttons if button.key][:3]:
         failed.clear()
-        app.button(key).click().run()
-        assert not app.exception
-        assert not failed or any(words in toast.value for toast in app.toast)
-        assert [title.value for title in app.title] == before
-    monkeypatch.undo()
+        with monkeypatch.context() as patched:
+            patched.setattr(session_state.WStates, "call_callback", fail)
+            chat.button(key).click().run()
+        assert not chat.exception
+        assert not failed or any(words in toast.value for toast in chat.toast)
+        assert [title.value for title in chat.title] == before
 
 
 # Compare shows nothing of the home until there are answers to compare.
 @pytest.mark.parametrize("page", [page for page in Page if page is not Page.COMPARE])
-def test_a_page_without_its_home_says_so(page, services, notes):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=100).run()
+def test_a_page_without_its_home_says_so(chat, page, services, notes):
     with home_moved_away(services):
-        if page is not Page.CHAT:
-            app.switch_page(page.path)
-        app.run()
-        assert not app.exception
-        assert said(app, "The data folder is gone or was replaced")
+        chat.switch_page(page.path).run()
+        assert not chat.exception
+        assert said(chat, "The data folder is gone or was replaced")
 
 
 def test_a_browser_that_clears_the_caches_does_not_open_a_second_application(chat):

@@ -32,6 +32,14 @@ def test_addresses_are_links_only_where_the_screen_links_them(original):
     refused = render_run_page(run, versions, [], lambda _: False)
     assert 'href="https://example.org/9"' not in refused
     assert "https://example.org/9" in refused
+    events = [
+        replace(one, citations=tuple(replace(cited, location="https://example.org/\u200b9") for cited in one.citations))
+        if isinstance(one, AnswerWritten)
+        else one
+        for one in run.events
+    ]
+    invisible = run.model_copy(update={"events": events})
+    assert 'href="https:' not in render_run_page(invisible, [invisible], [], lambda _: True)
 
 
 def test_answers_keep_their_formatting_and_lose_what_loads():
@@ -110,6 +118,9 @@ def test_an_answer_that_failed_says_so(original):
     assert "*The answer failed.* The model is not available. Start Ollama." in written
     page = render_conversation_page(shared.model_copy(update={"runs": failed}), lambda _: True)
     assert "The model is not available. Start Ollama." in page
+    unexplained = [one.model_copy(update={"events": [RunEnded("failed", 1.0)]}) for one in failed]
+    page = render_conversation_page(shared.model_copy(update={"runs": unexplained}), lambda _: True)
+    assert "The answer failed." in page
 
 
 def headings(text):

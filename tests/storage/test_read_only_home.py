@@ -1,13 +1,17 @@
 """A home that cannot be written: every command says so in words and leaves it as it is."""
 
+import errno
 import hashlib
 import json
 import os
+from pathlib import Path
 
 import pytest
 
 from crag.app.application import open_application
+from crag.errors import HomeFault
 from crag.settings import Settings
+from crag.storage.engine import Database
 from tests.crashing import Forked
 from tests.waiting import PATIENCE
 
@@ -104,6 +108,16 @@ def test_a_database_that_cannot_be_written_can_still_be_read(read_only):
     assert REFUSAL in said
     assert "Traceback" not in said
     assert {path: digest for path, digest in contents(read_only).items() if path in before} == before
+
+
+@pytest.mark.parametrize(("cause", "words"), [(errno.EROFS, REFUSAL), (errno.ENOSPC, "The disk is full")])
+def test_a_disk_that_takes_no_file_is_said(tmp_path, monkeypatch, cause, words):
+    def refuse(path, **_):
+        raise OSError(cause, os.strerror(cause), str(path))
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    with pytest.raises(HomeFault, match=words):
+        Database(tmp_path)
 
 
 def test_a_home_that_becomes_read_only_refuses_and_goes_on_afterwards(tmp_path):

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,8 @@ IDS = {
 class Home:
     """A home in which Ann owns one of everything, and Ben a conversation with one answer.
 
-    `rows` are all of them by table, and `anns_rows` hers. `restore` brings everything back to that state.
+    `rows` are all of them by table, and `anns_rows` hers. `restore` brings everything back to that state. `has_changed`
+    says whether anything was written since it was last asked.
     """
 
     application: Application
@@ -80,6 +82,15 @@ class Home:
     rows: Mapping[str, set[Any]]
     anns_rows: Mapping[str, set[Any]]
     restore: Callable[[], None]
+    has_changed: Callable[[], bool]
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        return values_of_ann(self)
+
+    @cached_property
+    def special_values(self) -> dict[str, dict[str, Any]]:
+        return special_values(self)
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +132,19 @@ def home(tmp_path_factory):
         def restore() -> None:
             with closing(sqlite3.connect(folder / "crag.sqlite")) as live:
                 saved.backup(live)
+            has_changed()
+
+        watching = sqlite3.connect(folder / "crag.sqlite")
+        versions = [0]
+
+        def has_changed() -> bool:
+            (version,) = watching.execute("PRAGMA data_version").fetchone()
+            versions.append(version)
+            return versions[-2] != version
 
         bens = {"conversation_id": conversation.id, "run_id": answer.run_id, "message_id": asked.id, "user": BEN}
-        yield Home(application, anns, bens, read_rows(application), anns_rows, restore)
+        yield Home(application, anns, bens, read_rows(application), anns_rows, restore, has_changed)
+        watching.close()
         application.close()
 
 
@@ -171,10 +192,10 @@ def parameters(kind: type, name: str) -> Mapping[str, inspect.Parameter]:
     return {} if isinstance(member, property) else {**inspect.signature(member).parameters}
 
 
-def values_of_ann(home: Home, method: str) -> dict[str, Any]:
-    """What Ann passes to a method, by parameter."""
+def values_of_ann(home: Home) -> dict[str, Any]:
+    """What Ann passes to methods, by parameter."""
     anns = home.anns
-    values = {
+    return {
         "changes": {"k": 3},
         "collection": "Documents",
         "conversation_id": anns.conversation.id,
@@ -227,7 +248,6 @@ def values_of_ann(home: Home, method: str) -> dict[str, Any]:
         "up": True,
         "user": "c" * 64,
     }
-    return values | special_values(home).get(method, {})
 
 
 def runs_passage(home: Home) -> Passage:
@@ -261,7 +281,7 @@ def calls(home: Home, kind: type, name: str) -> Iterator[tuple[dict[str, Any], d
     ids = [key for key in given if key in IDS]
     for chosen in ({*ids} & {*required}, *({one} for one in ids)):
         label = " ".join([f"{kind.__name__}.{name}", *(chosen - {*required})])
-        values = values_of_ann(home, label)
+        values = home.values | home.special_values.get(label, {})
         anns = {key: values[key] for key in given if key in required or key in chosen}
         yield {key: one if key in chosen else home.bens.get(key, one) for key, one in anns.items()}, anns
 
@@ -287,8 +307,10 @@ def call(home: Home, service: UserScoped, name: str, arguments: Mapping[str, Any
         shown = repr([*shown] if isinstance(shown, Iterator) else shown)
     except CragError as error:
         shown = f"{type(error).__name__}: {error}"
-    wait_until_done(home.application)
-    after = read_rows(home.application)
+    after = home.rows
+    if home.has_changed():
+        wait_until_done(home.application)
+        after = read_rows(home.application)
     return Outcome(
         shown,
         {table: rows - after[table] for table, rows in home.rows.items()},

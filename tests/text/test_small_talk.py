@@ -17,6 +17,7 @@ TALK = {
     "farewell": ("Bye!", "That’s all for now", "안녕히 계세요", "再见", "晚安"),
     "acknowledgement": (
         *("oh sorry, I sent that by accident", "just testing", "아 죄송, 잘못 보냈어요", "抱歉，发错了"),
+        *("That answer is wrong", "그게 아니야, 또 틀렸어", "又答错了，没用"),  # phrases that are not listed
         *("OK", "ok great", "Sorry!", "Great!", "I see.", "네", "알겠습니다", "好的"),
     ),
     "identity": (
@@ -65,6 +66,7 @@ QUESTIONS = (
         "我需要的文件",
     ),
     *("好的产品是什么", "", "???"),
+    *("Something private?", "Can you smoke here?", "duties", "Can I delete my account?", "Is the pool private?"),
 )
 
 
@@ -98,7 +100,7 @@ def test_a_question_loses_the_greetings_around_it(message, question):
 @pytest.mark.timeout(10)
 @pytest.mark.parametrize("sign", ["아", "嗯", "谢", "네"])
 def test_a_repeated_sign_is_read_in_polynomial_time(sign):
-    assert detect_small_talk(f"{sign * 190}x") is None
+    assert detect_small_talk(f"{sign * 150} 보증금은 얼마인가요?") is None
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ PAGE = "pages/calibration/page.py"
 def calibrating(chat, services):
     """The page over a library of forty little documents."""
     add_facts(services.library)
-    return chat.run().switch_page(PAGE).run()
+    return chat.switch_page(PAGE).run()
 
 
 def measure(app):
@@ -29,33 +29,39 @@ def measure(app):
 
 
 def test_it_is_reached_from_the_documents(chat, notes):
-    chat.run().switch_page("pages/documents/page.py").run()
+    chat.switch_page("pages/documents/page.py").run()
     click(chat, "Calibrate")
     assert [title.value for title in chat.title] == ["Calibrate"]
     assert "Measure" in labels(chat)
 
 
 def test_an_empty_library_has_nothing_to_measure(chat):
-    chat.run().switch_page(PAGE).run()
+    chat.switch_page(PAGE).run()
     assert said(chat, "No documents yet")
     assert "Measure" not in labels(chat)
 
 
 def test_too_little_is_said_and_nothing_is_proposed(chat, notes):
-    chat.run().switch_page(PAGE).run()
+    chat.switch_page(PAGE).run()
     measure(chat)
     assert said(chat, "at least 20 of each")
 
 
-def test_measured_thresholds_are_moved_used_and_reset(calibrating, services):
+def test_measured_thresholds_are_moved_used_and_reset_and_past_questions_show_what_changes(calibrating, services):
+    run = services.runs.start(None, "When was the bridge of Alder opened?", RunOptions())
+    list(run.follow())
+    calibrating.number_input(key="probes").set_value(20)
     measure(calibrating)
     assert said(calibrating, "answered")
+    assert list(calibrating.dataframe[0].value["Question"]) == ["When was the bridge of Alder opened?"]
     slider = calibrating.select_slider[0]
     before = [item.value for item in calibrating.markdown if "| Answerable" in item.value]
     slider.set_value((0.0, 0.999)).run()
     after = [item.value for item in calibrating.markdown if "| Answerable" in item.value]
     assert not calibrating.exception
     assert before != after
+    changed = calibrating.dataframe[0].value
+    assert changed["Now"][0] != "from your documents" or changed["Score"][0] >= 0.999
     click(calibrating, "Use these thresholds")
     judging = services.grading_setup(RunOptions())
     assert (judging.thresholds, judging.calibrated) == (Thresholds(0.0, 0.999), True)
@@ -69,19 +75,6 @@ def test_a_measurement_goes_on_without_the_tab_that_began_it(calibrating):
     reloaded = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run().switch_page(PAGE).run()
     until(reloaded, lambda: "Scores" in [header.value for header in reloaded.header])
     assert not reloaded.exception
-
-
-def test_past_questions_are_shown_with_what_would_change(calibrating, services):
-    run = services.runs.start(None, "When was the bridge of Alder opened?", RunOptions())
-    list(run.follow())
-    measure(calibrating)
-    table = calibrating.dataframe[0].value
-    assert list(table["Question"]) == ["When was the bridge of Alder opened?"]
-    calibrating.select_slider[0].set_value((0.999, 0.999)).run()
-    assert (
-        calibrating.dataframe[0].value["Now"][0] != "from your documents"
-        or calibrating.dataframe[0].value["Score"][0] >= 0.999
-    )
 
 
 def test_thresholds_of_an_old_grader_are_not_shown_as_in_use(calibrating, services):

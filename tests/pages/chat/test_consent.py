@@ -108,51 +108,45 @@ def test_a_question_asked_meanwhile_waits_for_the_decision(chat, tavily):
     until(chat, lambda: said(chat, "six weeks"))
 
 
-def test_overruling_answers_again_beside_the_old_answer(chat, notes, services):
-    chat.run()
-    ask(chat, QUESTION)
-    press(chat, "source-")
-    press(chat, "drop-")
-    until(chat, lambda: "Show version 1" in labels(chat))
-    assert not chat.exception
-    assert said(chat, "Version 2 of 2 · you left out “Brewing notes”")
-    assert said(chat, "Without the passages you left out, there is no answer.")
-    assert said(chat, "you left out 1 of 1 passage")
-    assert any(":red-badge[:material/person_remove: left out by you]" in label for label in labels(chat))
-    press(chat, "nearest-")
-    assert said(chat, "The grader says relevant.")
-    assert any(label == "Use anyway and answer again" for label in labels(chat))
-    chat.session_state["source"] = None
-    del chat.session_state["source"]
-    press(chat, "version-")
-    assert said(chat, "Version 1 of 2 · first answer")
-    assert said(chat, "six weeks")
+def test_overruling_answers_again_beside_the_old_answer(asked, services):
+    press(asked, "source-")
+    press(asked, "drop-")
+    until(asked, lambda: "Show version 1" in labels(asked))
+    assert not asked.exception
+    assert said(asked, "Version 2 of 2 · you left out “Brewing notes”")
+    assert said(asked, "Without the passages you left out, there is no answer.")
+    assert said(asked, "you left out 1 of 1 passage")
+    assert any(":red-badge[:material/person_remove: left out by you]" in label for label in labels(asked))
+    press(asked, "nearest-")
+    assert said(asked, "The grader says relevant.")
+    assert any(label == "Use anyway and answer again" for label in labels(asked))
+    asked.session_state["source"] = None
+    del asked.session_state["source"]
+    press(asked, "version-")
+    assert said(asked, "Version 1 of 2 · first answer")
+    assert said(asked, "six weeks")
     assert services.runs.trace(last_run(services)).change == ""
 
 
-def test_again_makes_a_version_and_no_new_messages(chat, notes, services):
-    chat.run()
-    ask(chat, QUESTION)
+def test_again_makes_a_version_and_no_new_messages(asked, services):
     run_id = last_run(services)
-    menu = next(menu for menu in chat.get("menu_button") if menu.key == f"again-{run_id}")
+    menu = next(menu for menu in asked.get("menu_button") if menu.key == f"again-{run_id}")
     menu.set_value("Same settings").run()
-    until(chat, lambda: "Show version 1" in labels(chat))
-    assert len(chat.chat_message) == 2
+    until(asked, lambda: "Show version 1" in labels(asked))
+    assert len(asked.chat_message) == 2
     assert len(services.runs.versions(run_id)) == 2
 
 
-def test_the_second_settings_are_chosen_in_a_drawer(chat, notes, services):
-    chat.run()
-    ask(chat, QUESTION)
-    chat.session_state["compared_options"] = RunOptions()
-    chat.session_state["dialog"] = ("compare with other options", (last_run(services), RunOptions()))
-    chat.run()
-    start = next(button for button in chat.button if button.label == "Answer and compare")
+def test_the_second_settings_are_chosen_in_a_drawer(asked, services):
+    asked.session_state["compared_options"] = RunOptions()
+    asked.session_state["dialog"] = ("compare with other options", (last_run(services), RunOptions()))
+    asked.run()
+    start = next(button for button in asked.button if button.label == "Answer and compare")
     assert start.disabled
-    chat.selectbox(key="compared_policy").set_value("off").run()
-    start = next(button for button in chat.button if button.label == "Answer and compare")
+    asked.selectbox(key="compared_policy").set_value("off").run()
+    start = next(button for button in asked.button if button.label == "Answer and compare")
     assert not start.disabled
-    assert chat.session_state["compared_options"] == RunOptions(policy="off")
+    assert asked.session_state["compared_options"] == RunOptions(policy="off")
     assert services.conversations.list()[0].changes == {}  # the conversation keeps its own
 
 

@@ -61,9 +61,10 @@ def test_an_offered_summary_is_understood_as_one(language):
     assert request.scope == "Bakery prices"
 
 
-def test_an_answer_says_where_it_comes_from_and_shows_its_trace(chat, notes):
+def test_an_answer_says_where_it_comes_from_and_shows_its_trace(chat, notes, services):
     chat.run()
     ask(chat, QUESTION)
+    assert chat.query_params["c"] == services.conversations.list()[0].id
     assert not chat.exception
     assert said(chat, "from your documents")
     assert said(chat, "cites 1 of 1 passage")
@@ -75,25 +76,21 @@ def test_an_answer_says_where_it_comes_from_and_shows_its_trace(chat, notes):
     assert any("in total" in caption.value for caption in chat.sidebar.caption)
 
 
-def test_the_trace_of_a_run_that_ended_between_two_draws_is_shown(chat, notes, services):
-    chat.run()
-    ask(chat, QUESTION)
+def test_the_trace_of_a_run_that_ended_between_two_draws_is_shown(asked, services):
     list(
         services.runs.start(services.conversations.list()[0].id, "When is the grinder cleaned?", RunOptions()).follow()
     )
-    chat.run()
-    assert "When is the grinder cleaned?" in [caption.value for caption in chat.sidebar.caption]
+    asked.run()
+    assert "When is the grinder cleaned?" in [caption.value for caption in asked.sidebar.caption]
 
 
-def test_a_source_opens_in_the_drawer(chat, notes):
-    chat.run()
-    ask(chat, QUESTION)
-    next(button for button in chat.button if (button.key or "").startswith("source-")).click().run()
-    assert not chat.exception
-    assert said(chat, ":gray-badge[:material/content_cut: left out] :gray[~~")
-    assert said(chat, ":green-badge[:material/check: kept]")
-    next(button for button in chat.button if button.label == "Only this document").click().run()
-    assert "Only Brewing notes" in labels(chat)
+def test_a_source_opens_in_the_drawer(asked):
+    next(button for button in asked.button if (button.key or "").startswith("source-")).click().run()
+    assert not asked.exception
+    assert said(asked, ":gray-badge[:material/content_cut: left out] :gray[~~")
+    assert said(asked, ":green-badge[:material/check: kept]")
+    next(button for button in asked.button if button.label == "Only this document").click().run()
+    assert "Only Brewing notes" in labels(asked)
 
 
 def test_text_around_a_passage_is_grey_in_every_paragraph(chat, services):
@@ -133,20 +130,18 @@ def test_what_the_documents_do_not_hold_is_not_made_up(chat, notes):
     assert "Allow web search and try again" not in labels(chat)  # there is no key
 
 
-def test_the_conversation_is_in_the_address_and_comes_back(chat, notes, services):
-    chat.run()
-    ask(chat, QUESTION)
+def test_the_conversation_is_in_the_address_and_comes_back(asked, services):
     conversation = services.conversations.list()[0]
-    assert chat.query_params["c"] == conversation.id
-    chat.session_state["sidebar_view"] = "History"
-    chat.run()
-    opened = next(button for button in chat.button if button.key == f"open-{conversation.id}")
+    assert asked.query_params["c"] == conversation.id
+    asked.session_state["sidebar_view"] = "History"
+    asked.run()
+    opened = next(button for button in asked.button if button.key == f"open-{conversation.id}")
     assert "espresso machine" in opened.label
-    next(button for button in chat.button if button.label == "New").click().run()
-    assert chat.title[0].value == "Ask your documents"
-    chat.query_params["c"] = conversation.id
-    chat.run()
-    assert said(chat, "six weeks")
+    next(button for button in asked.button if button.label == "New").click().run()
+    assert asked.title[0].value == "Ask your documents"
+    asked.query_params["c"] = conversation.id
+    asked.run()
+    assert said(asked, "six weeks")
 
 
 def test_the_open_one_of_two_conversations_with_the_same_title_is_bold(chat, notes, services):
@@ -214,11 +209,9 @@ def test_options_belong_to_the_conversation(chat, notes, services):
     assert trace.options == RunOptions(policy="off", k=2)
 
 
-def test_thumbs_are_kept(chat, notes, services):
-    chat.run()
-    ask(chat, QUESTION)
+def test_thumbs_are_kept(asked, services):
     run_id = services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
-    chat.feedback[0].set_value(1).run()
+    asked.feedback[0].set_value(1).run()
     assert services.conversations.feedback(run_id) == Feedback(helpful=True)
 
 
@@ -232,12 +225,10 @@ def test_names_of_files_are_only_text(chat, services, name):
         assert not re.search(r"(?<!\\)(<img|\]\(|\$x|\*\*b)", label)
 
 
-def test_the_builtin_engine_names_itself_and_a_better_one(chat, notes):
-    chat.run()
-    ask(chat, QUESTION)
-    assert said(chat, "These sentences match the words of your question")
-    next(button for button in chat.button if button.label.startswith("How to")).click().run()
-    assert said(chat, "ollama pull llama3.1")
+def test_the_builtin_engine_names_itself_and_a_better_one(asked):
+    assert said(asked, "These sentences match the words of your question")
+    next(button for button in asked.button if button.label.startswith("How to")).click().run()
+    assert said(asked, "ollama pull llama3.1")
 
 
 def test_a_model_that_is_not_there_is_told_and_got_around(chat, notes, services):
@@ -276,41 +267,37 @@ def choose(chat, conversation_id, choice):
     menu.set_value(choice).run()
 
 
-def test_a_conversation_is_found_renamed_pinned_and_deleted(chat, notes, services):
-    chat.run()
-    ask(chat, QUESTION)
+def test_a_conversation_is_found_renamed_pinned_and_deleted(asked, services):
     conversation = services.conversations.list()[0]
-    chat.session_state["sidebar_view"] = "History"
-    chat.run()
-    chat.text_input(key="conversation_search").set_value("nothing of the kind").run()
-    assert said(chat, "No conversations found.")
-    chat.text_input(key="conversation_search").set_value("espresso").run()
-    assert f"open-{conversation.id}" in {button.key for button in chat.button}
-    choose(chat, conversation.id, ":material/edit: Rename")
-    next(field for field in chat.text_input if field.label == "Title").set_value("Kitchen")
-    next(button for button in chat.button if button.label == "Rename").click().run()
+    asked.session_state["sidebar_view"] = "History"
+    asked.run()
+    asked.text_input(key="conversation_search").set_value("nothing of the kind").run()
+    assert said(asked, "No conversations found.")
+    asked.text_input(key="conversation_search").set_value("espresso").run()
+    assert f"open-{conversation.id}" in {button.key for button in asked.button}
+    choose(asked, conversation.id, ":material/edit: Rename")
+    next(field for field in asked.text_input if field.label == "Title").set_value("Kitchen")
+    next(button for button in asked.button if button.label == "Rename").click().run()
     assert services.conversations.get(conversation.id).title == "Kitchen"
-    choose(chat, conversation.id, ":material/keep: Pin")
+    choose(asked, conversation.id, ":material/keep: Pin")
     assert services.conversations.get(conversation.id).pinned
-    assert said(chat, "Pinned")
-    choose(chat, conversation.id, ":material/delete: Delete")
+    assert said(asked, "Pinned")
+    choose(asked, conversation.id, ":material/delete: Delete")
     assert services.conversations.list() == []
-    assert said(chat, "Deleted “Kitchen”")
-    next(button for button in chat.button if button.label == "Undo").click().run()
+    assert said(asked, "Deleted “Kitchen”")
+    next(button for button in asked.button if button.label == "Undo").click().run()
     assert services.conversations.list() == [services.conversations.get(conversation.id)]
-    assert chat.session_state["selected_c"] == conversation.id
-    assert not chat.exception
+    assert asked.session_state["selected_c"] == conversation.id
+    assert not asked.exception
 
 
-def test_another_conversation_opens_without_drawer_or_waiting_files(chat, notes):
-    chat.run()
-    ask(chat, QUESTION)
-    chat.button(key="chip_options").click().run()
-    assert "Calibrate thresholds" in labels(chat)
-    chat.session_state["unasked_files"] = {"job": "notes.md"}
-    next(button for button in chat.button if button.label == "New").click().run()
-    assert "Calibrate thresholds" not in labels(chat)
-    assert "unasked_files" not in chat.session_state
+def test_another_conversation_opens_without_drawer_or_waiting_files(asked):
+    asked.button(key="chip_options").click().run()
+    assert "Calibrate thresholds" in labels(asked)
+    asked.session_state["unasked_files"] = {"job": "notes.md"}
+    next(button for button in asked.button if button.label == "New").click().run()
+    assert "Calibrate thresholds" not in labels(asked)
+    assert "unasked_files" not in asked.session_state
 
 
 def test_the_example_document_is_added_and_answers_what_is_suggested(chat, services):

@@ -6,35 +6,33 @@ import pytest
 
 from crag.options import RunOptions
 from pages.parts.services import shared_application
-from tests.pages.conftest import UNANSWERED, ask, last_run, said, wait_for_consent
+from tests.pages.conftest import UNANSWERED, last_run, said, wait_for_consent
 from tests.waiting import PATIENCE
 
 QUESTION = "What is the espresso machine descaled with?"
 
 
-def test_two_settings_stand_side_by_side(chat, notes, services):
-    chat.run()
-    ask(chat, QUESTION)
+def test_two_settings_stand_side_by_side(asked, services):
     first = last_run(services)
     other = services.runs.regenerate(first, RunOptions(policy="off", refine=False))
     for _ in other.follow(seconds=PATIENCE):
         pass
-    chat.query_params["a"], chat.query_params["b"] = first, other.id
-    chat.switch_page("pages/compare/page.py").run()
-    assert not chat.exception
-    assert any("grading off, excerpts off" in header.value for header in chat.header)
-    assert said(chat, "| **Strictness** | Balanced | Off |")
-    assert said(chat, "| **Keep excerpts** | on | off |")
-    assert said(chat, "| Brewing notes :small[:blue[differs]] | :green-badge[:material/check_circle: relevant")
-    assert said(chat, "| Keep excerpts |")
-    assert said(chat, "| Web searches | none | none |")
-    chat.query_params["b"] = "nothing"
-    chat.run()
-    assert said(chat, "One of the two answers no longer exists.")
+    asked.query_params["a"], asked.query_params["b"] = first, other.id
+    asked.switch_page("pages/compare/page.py").run()
+    assert not asked.exception
+    assert any("grading off, excerpts off" in header.value for header in asked.header)
+    assert said(asked, "| **Strictness** | Balanced | Off |")
+    assert said(asked, "| **Keep excerpts** | on | off |")
+    assert said(asked, "| Brewing notes :small[:blue[differs]] | :green-badge[:material/check_circle: relevant")
+    assert said(asked, "| Keep excerpts |")
+    assert said(asked, "| Web searches | none | none |")
+    asked.query_params["b"] = "nothing"
+    asked.run()
+    assert said(asked, "One of the two answers no longer exists.")
 
 
 def test_without_answers_it_says_how_to_choose_them(chat):
-    chat.run().switch_page("pages/compare/page.py").run()
+    chat.switch_page("pages/compare/page.py").run()
     assert said(chat, "Choose *Compare* below an answer")
     assert not said(chat, "no longer exists")
 

@@ -7,10 +7,12 @@ import threading
 
 import pytest
 from reportlab.pdfgen.canvas import Canvas
+from sqlalchemy import insert
 from streamlit.runtime.scriptrunner import ScriptRunner
 
 from crag.concurrency.processor import PrioritySemaphore
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
+from crag.storage.tables import sources
 from pages.documents import collections, table
 from pages.documents.removal import REMOVE_DIALOG
 from pages.parts import ingest_jobs, reruns
@@ -21,7 +23,6 @@ from tests.waiting import PATIENCE, wait_until
 
 
 def test_files_are_added_and_refused_each_with_its_reason(chat, services):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     assert not chat.exception
     uploader = chat.file_uploader[0]
@@ -38,7 +39,6 @@ def test_files_are_added_and_refused_each_with_its_reason(chat, services):
 
 
 def test_a_kind_that_cannot_be_read_is_refused_and_not_lost(chat, services):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     chat.file_uploader[0].upload("setup.exe", b"MZ\x90\x00\x03" * 100)
     chat.run()
@@ -49,7 +49,6 @@ def test_a_kind_that_cannot_be_read_is_refused_and_not_lost(chat, services):
 
 def test_what_was_there_already_is_not_counted_as_added(chat, notes, services):
     services.jobs.submit_bytes("brewing.md", NOTES.encode())
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Nothing added"))
     assert said(chat, "1 unchanged")
@@ -57,7 +56,6 @@ def test_what_was_there_already_is_not_counted_as_added(chat, notes, services):
 
 def test_a_renamed_copy_names_what_was_there(chat, notes, services):
     services.jobs.submit_bytes("copy of brewing.md", NOTES.encode())
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "already added as “Brewing notes”"))
     assert len(services.library.sources()) == 1
@@ -65,7 +63,6 @@ def test_a_renamed_copy_names_what_was_there(chat, notes, services):
 
 def test_files_of_one_name_stay_side_by_side_until_removed(chat, notes, services):
     services.jobs.submit_bytes("brewing.md", NOTES.replace("six", "eight").encode())
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: "Remove 1 older document" in labels(chat))  # once the job has ended
     assert said(chat, "An older document with this name was kept")
@@ -81,7 +78,6 @@ def test_a_folder_lists_what_became_of_each_file(chat, services, tmp_path):
     for name, text in (("a.txt", "The lift is serviced in March."), ("b.txt", "")):
         (tmp_path / name).write_text(text)
     services.jobs.submit_files(tmp_path, {"a.txt": None, "b.txt": None})
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 1 document"))
     assert any("1 refused, 1 added" in expander.label for expander in chat.expander)
@@ -98,7 +94,6 @@ def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
     spool.put("ab", NOTES.encode())
     rows.add(new_job("ab", "upload", "", "brewing.md", "Documents"))
     close_application()
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 1 document"))
     assert len(chat.dataframe[0].value) == 1
@@ -109,7 +104,6 @@ def test_refusals_come_first_and_a_long_list_is_cut(chat, services, monkeypatch)
     for number in range(3):
         services.jobs.submit_bytes(f"{number}.txt", f"The lift was serviced in {number + 2020}.".encode())
     services.jobs.submit_bytes("empty.txt", b"")
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 3 documents"))
     rows = [item.value for item in chat.markdown if ".txt" in item.value]
@@ -121,16 +115,31 @@ def test_refusals_come_first_and_a_long_list_is_cut(chat, services, monkeypatch)
 def test_the_newest_is_listed_first(chat, services):
     for number in range(3):
         services.jobs.submit_bytes(f"{number}.txt", f"The lift was serviced in {number + 2020}.".encode())
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 3 documents"))
     rows = [item.value for item in chat.markdown if ".txt" in item.value]
     assert ["2" in rows[0], "1" in rows[1], "0" in rows[2]] == [True, True, True]
 
 
+def test_of_many_documents_the_newest_are_sent_and_all_are_found(chat, notes, services):
+    kept = {"kind": "text", "collection": "Documents", "size": 1, "chunker": ""}
+    rows = [
+        kept | {"id": f"{n}", "title": f"Minutes {n}.", "location": f"{n}.txt", "sha256": f"{n}", "added_at": n}
+        for n in range(1_200)
+    ]
+    with services.database.write() as connection:
+        connection.execute(insert(sources), rows)
+    chat.run()
+    chat.switch_page("pages/documents/page.py").run()
+    assert len(chat.dataframe[0].value) == 1_000
+    assert said(chat, "The newest 1,000 of 1,201 documents.")
+    next(field for field in chat.text_input if field.placeholder == "Find a document").set_value("Minutes 7.").run()
+    assert list(chat.dataframe[0].value["Document"]) == ["Minutes 7."]
+    assert not said(chat, "The newest")
+
+
 def test_a_selection_does_not_pass_to_other_documents(chat, notes, services):
     """The table knows what is chosen by its row number, so other documents in the rows need another table."""
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     before = chat.dataframe[0].proto.id
     assert chat.run().dataframe[0].proto.id == before
@@ -139,7 +148,6 @@ def test_a_selection_does_not_pass_to_other_documents(chat, notes, services):
 
 
 def test_addresses_are_read_by_line_and_private_ones_refused(chat, services):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     chat.text_area(key="addresses").set_value("http://127.0.0.1:1/\n\nfile:///etc/passwd")
     next(button for button in chat.button if button.label == "Add").click().run()
@@ -149,7 +157,6 @@ def test_addresses_are_read_by_line_and_private_ones_refused(chat, services):
 
 
 def test_what_a_page_links_to_is_added_where_that_is_ticked(chat, services):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     chat.text_area(key="addresses").set_value("http://127.0.0.1:1/")
     chat.checkbox(key="with_links").check()
@@ -203,7 +210,6 @@ def test_the_pages_of_a_document_are_turned_as_picture_and_text(chat, services):
 
 
 def test_removing_asks_first(chat, notes, services):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     chat.session_state["dialog"] = (REMOVE_DIALOG, [notes])
     chat.run()
@@ -218,7 +224,6 @@ def test_a_removal_can_be_undone_after_a_reload_until_it_is_final(chat, notes, s
     board = services.library.pipeline.add_bytes("minutes.md", b"The board met in May.").id
     before = services.library.sources()
     services.remove_documents([notes, board])
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     assert said(chat, "Removed **2 documents**")
     assert said(chat, "Deleted for good at")
@@ -237,7 +242,6 @@ def test_a_removal_can_be_undone_after_a_reload_until_it_is_final(chat, notes, s
 
 def test_collections_narrow_the_table(chat, notes, services):
     services.library.pipeline.add_bytes("minutes.md", b"The board met in May.", collection="Board")
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     assert len(chat.dataframe[0].value) == 2
     chat.button(key="collection-Board").click().run()
@@ -246,7 +250,6 @@ def test_collections_narrow_the_table(chat, notes, services):
 
 
 def test_a_new_collection_with_an_impossible_name_is_refused(chat, services):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     next(button for button in chat.button if button.label == "New").click()
     chat.run()
@@ -256,7 +259,6 @@ def test_a_new_collection_with_an_impossible_name_is_refused(chat, services):
 
 
 def test_refreshing_says_what_became_of_it(chat, notes):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     next(button for button in chat.button if button.label == "Refresh all").click().run()
     assert said(chat, "1 document refreshed: 1 unchanged.")
@@ -284,7 +286,6 @@ def test_a_refresh_lets_other_sessions_draw(chat, notes, services, monkeypatch):
 
 
 def open_dialog(chat, name, about):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     chat.session_state["dialog"] = (name, about)
     chat.run()
@@ -370,7 +371,6 @@ def test_a_new_collection_is_chosen_at_once(chat, services):
 
 
 def test_a_collection_is_handed_over_and_taken_in(chat, notes, services):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     next(button for button in chat.button if button.label == "Export").click().run()
     assert not chat.exception
@@ -388,7 +388,6 @@ def test_a_collection_is_handed_over_and_taken_in(chat, notes, services):
 
 
 def test_an_import_that_is_refused_says_why(chat, services):
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     chat.session_state["dialog"] = ("import", "")
     chat.run()
@@ -401,7 +400,6 @@ def test_an_import_that_is_refused_says_why(chat, services):
 def test_the_place_of_the_reasons_is_named_where_files_are_added(chat, services):
     services.jobs.submit_bytes("tea.md", b"# Tea\n\nBlack tea is steeped for four minutes.")
     wait_until(lambda: not services.jobs.active)
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     assert not said(chat, "below the table")
     services.jobs.submit_bytes("empty.md", b"")

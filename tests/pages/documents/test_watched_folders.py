@@ -38,7 +38,6 @@ def look(services):
 @pytest.fixture
 def dialog(chat):
     """The documents page with the dialog open."""
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     chat.session_state["dialog"] = (FOLDERS_DIALOG, None)
     chat.run()
@@ -62,8 +61,7 @@ def test_a_folder_is_previewed_applied_paused_and_removed(dialog, services, pape
     (added,) = services.watched_folders.list()
     assert added.exclude == ("old", "*.md")
     look()
-    dialog.run()
-    assert said(dialog, "Changes found")
+    until(dialog, lambda: said(dialog, "Changes found"))  # by the worker of the application, if it was first
     assert [one.label for one in dialog.expander if "new" in one.label] == ["1 new, 1 ignored"]
     dialog.session_state[f"preview-{added.id}"] = True
     dialog.run()
@@ -90,7 +88,6 @@ def test_a_path_that_is_no_folder_is_refused_with_a_reason(dialog, services, pap
 
 def test_a_server_that_others_can_reach_offers_no_folders(chat, monkeypatch):
     monkeypatch.setenv("CRAG_PUBLIC_URL", "https://example.org")
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     assert not any("Watched" in label for label in labels(chat))
 
@@ -98,6 +95,5 @@ def test_a_server_that_others_can_reach_offers_no_folders(chat, monkeypatch):
 def test_the_button_counts_the_changes_that_wait(chat, services, papers, look):
     services.watched_folders.add(str(papers))
     look()
-    chat.run()
     chat.switch_page("pages/documents/page.py").run()
     assert "Watched folders (1)" in labels(chat)

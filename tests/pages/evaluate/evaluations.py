@@ -17,7 +17,7 @@ def finished(services, dataset, *tried, **changes):
 
 def opened(chat, evaluation=None):
     """The overview, or one evaluation."""
-    chat.run().switch_page(PAGE)
+    chat.switch_page(PAGE)
     if evaluation:
         chat.query_params["evaluation"] = evaluation.id
     chat.run()

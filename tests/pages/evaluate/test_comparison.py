@@ -44,7 +44,7 @@ def grid(services, kitchen):
 
 
 def drawn(chat, **address):
-    chat.run().switch_page(PAGE)
+    chat.switch_page(PAGE)
     for name, value in address.items():
         chat.query_params[name] = value
     chat.run()

@@ -100,7 +100,7 @@ def test_an_interval_stays_on_its_line():
 def test_a_run_of_an_evaluation_leads_back_to_it_and_to_no_chat(chat, services, kitchen):
     evaluation = finished(services, kitchen, name="Nightly")
     (result,) = services.evaluations.results(evaluation.id)
-    chat.run().switch_page("pages/inspect/page.py")
+    chat.switch_page("pages/inspect/page.py")
     chat.query_params["run"] = result.run_id
     chat.run()
     assert "Open in chat" not in labels(chat)

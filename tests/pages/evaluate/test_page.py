@@ -174,16 +174,12 @@ def choose_row(app, row):
     assert not app.exception
 
 
-def test_a_selected_answer_says_once_where_it_comes_from(chat, services, evaluated):
+def test_a_selected_answer_says_in_plain_words_and_once_where_it_comes_from(chat, services, evaluated):
     opened(chat, evaluated)
     for row, source in ((0, "from your documents"), (2, "not in your documents")):
         choose_row(chat, row)
         shown = [item.value for item in chat.markdown if "-badge[" in item.value]
         assert sum(text.count(source) for text in shown) == 1
-
-
-def test_a_selected_answer_is_told_in_plain_words(chat, services, evaluated):
-    opened(chat, evaluated)
     choose_row(chat, 1)
     shown = " ".join(item.value for item in [*chat.markdown, *chat.caption])
     for words in ("Find passages → Grade → Write", "Agreement with the expected answer 0.0%", "Word overlap"):
@@ -202,15 +198,7 @@ def test_foreign_text_stays_text(chat, services, notes):
     assert not [text for text in shown if "](https" in text or "![](" in text]
 
 
-def test_one_of_somebody_else_or_gone_is_not_there(chat, services, evaluated):
-    services.evaluations.delete(evaluated.id)
-    opened(chat, evaluated)
-    assert [title.value for title in chat.title] == ["This evaluation no longer exists"]
-    click(chat, "All evaluations")
-    assert [title.value for title in chat.title] == ["Evaluate"]
-
-
-def test_it_is_renamed_and_deleted_after_a_question(chat, services, evaluated):
+def test_it_is_renamed_deleted_after_a_question_and_then_not_there(chat, services, evaluated):
     opened(chat, evaluated)
     chat.session_state["dialog"] = ("rename an evaluation", evaluated.id)
     chat.run()
@@ -223,6 +211,10 @@ def test_it_is_renamed_and_deleted_after_a_question(chat, services, evaluated):
     click(chat, "Delete")
     with pytest.raises(NotFound):
         services.evaluations.get(evaluated.id)
+    opened(chat, evaluated)
+    assert [title.value for title in chat.title] == ["This evaluation no longer exists"]
+    click(chat, "All evaluations")
+    assert [title.value for title in chat.title] == ["Evaluate"]
 
 
 def test_what_was_stopped_says_so_and_goes_on(chat, services, notes, kitchen):

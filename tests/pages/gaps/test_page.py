@@ -35,7 +35,6 @@ def page(chat, found, notes, services):
         run = services.runs.start(conversation.id, question, services.preferences.options({"web": web}))
         for _ in run.follow(seconds=PATIENCE):
             pass
-    chat.run()
     return chat.switch_page(PAGE).run()
 
 

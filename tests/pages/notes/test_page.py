@@ -74,7 +74,7 @@ def test_a_note_is_changed_removed_and_brought_back(kept, services):
 
 
 def test_an_empty_list_says_how_an_answer_is_kept(chat, services):
-    chat.run().switch_page(PAGE).run()
+    chat.switch_page(PAGE).run()
     assert said(chat, "To keep an answer")
     services.notes.add("Buy beans")
     assert not said(chat.run(), "To keep an answer")
@@ -83,7 +83,7 @@ def test_an_empty_list_says_how_an_answer_is_kept(chat, services):
 def test_many_notes_are_drawn_in_parts(chat, services):
     for number in range(120):
         services.notes.add(f"Note number {number}")
-    chat.run().switch_page(PAGE).run()
+    chat.switch_page(PAGE).run()
 
     def count_drawn():
         return sum("Note number" in one.value for one in chat.markdown)

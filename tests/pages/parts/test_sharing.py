@@ -12,7 +12,7 @@ from tests.waiting import PATIENCE
 
 
 @pytest.fixture
-def asked(services):
+def answered(services):
     """A conversation with one answer, and the run that it came from."""
     conversation = services.conversations.create().id
     run = services.runs.start(conversation, "What of ../whales:*?", RunOptions(model="builtin"))
@@ -50,27 +50,27 @@ def drawn(function, *args):
     return app
 
 
-def test_a_conversation_is_handed_over_in_each_format(asked):
-    app = drawn(exporting, asked[0])
+def test_a_conversation_is_handed_over_in_each_format(answered):
+    app = drawn(exporting, answered[0])
     assert [one.label for one in app.get("download_button")] == ["Web page", "Markdown", "JSON"]
 
 
-def test_an_answer_is_exported_alone_or_with_its_conversation(asked):
-    assert len(drawn(answer, asked[1]).get("download_button")) == 4
+def test_an_answer_is_exported_alone_or_with_its_conversation(answered):
+    assert len(drawn(answer, answered[1]).get("download_button")) == 4
 
 
-def test_what_is_gone_is_said_and_not_handed_over(asked, services):
-    services.delete_conversation(asked[0])
-    for app in (drawn(exporting, asked[0]), drawn(answer, asked[1])):
+def test_what_is_gone_is_said_and_not_handed_over(answered, services):
+    services.delete_conversation(answered[0])
+    for app in (drawn(exporting, answered[0]), drawn(answer, answered[1])):
         assert not app.get("download_button")
         assert "no longer exists" in app.markdown[0].value
 
 
-def test_a_file_is_taken_in_or_refused_in_words(asked, services):
+def test_a_file_is_taken_in_or_refused_in_words(answered, services):
     app = drawn(taking_in)
     app.file_uploader[0].upload("broken.json", b"{").run()
     assert "not a conversation" in app.error[0].value
-    app.file_uploader[0].upload("it.json", services.sharing.json(asked[0])).run()
+    app.file_uploader[0].upload("it.json", services.sharing.json(answered[0])).run()
     assert not app.exception
     assert app.session_state.taken in [one.id for one in services.conversations.list()]
 

@@ -14,7 +14,7 @@ PAGE = "pages/retrieval/page.py"
 @pytest.fixture
 def trying(chat, notes):
     """The page over a library of one document."""
-    return chat.run().switch_page(PAGE).run()
+    return chat.switch_page(PAGE).run()
 
 
 def ask_for(app, query):
@@ -22,7 +22,7 @@ def ask_for(app, query):
 
 
 def test_it_is_reached_from_the_documents(chat, notes):
-    chat.run().switch_page("pages/documents/page.py").run()
+    chat.switch_page("pages/documents/page.py").run()
     next(button for button in chat.button if button.label == "Try search").click().run()
     assert not chat.exception
     assert [title.value for title in chat.title] == ["Try search"]
@@ -61,7 +61,7 @@ def test_equal_passages_are_named_not_shown(trying, services):
 
 
 def test_an_empty_library_and_an_empty_question_are_told_apart(chat, services):
-    chat.run().switch_page(PAGE).run()
+    chat.switch_page(PAGE).run()
     assert said(chat, "No documents yet")
     assert not chat.text_input
     add(services, "brewing.md", NOTES)

@@ -32,9 +32,9 @@ def shown(page: AppTest) -> str:
 def test_an_evaluator_is_downloaded_used_repaired_and_removed(chat: AppTest, models: dict[str, ServedFile]) -> None:
     models["minilm"].holds_at = 50_000
     page = open_settings(chat, "grading")
-    assert said(page, "English · 1.5 MB · Apache-2.0")
-    click(page, "Download · 1.5 MB")
-    until(page, lambda: "MB of 1.5 MB" in shown(page))
+    assert said(page, "English · 0.5 MB · Apache-2.0")
+    click(page, "Download · 0.5 MB")
+    until(page, lambda: "of 0.5 MB" in shown(page))
     click(page, "Cancel")
     until(page, lambda: "Resume" in labels(page))
     models["minilm"].holds_at = 1e9
@@ -48,7 +48,7 @@ def test_an_evaluator_is_downloaded_used_repaired_and_removed(chat: AppTest, mod
     until(page, lambda: said(page, ":green-badge[in use]"))
     click(page, "Remove")
     assert not said(page, "in use")
-    assert labels(page).count("Download · 1.5 MB") == 2
+    assert labels(page).count("Download · 0.5 MB") == 2
     assert not model.exists()
 
 

@@ -1,0 +1,109 @@
+"""Trained classifier of messages: which kind of question, or of small talk, a wording resembles.
+
+`route_weights.json` holds two multinomial logistic regressions over words, pairs and triples of words, and
+characters of Korean and Chinese: one for the route, one for the kind of small talk. `benchmarks/train_routes.py` fits
+them. Words that are not among their features, such as the subject of a question, all count as the same unknown word.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import cast
+
+from crag.text.language import detect_language, find_tokens
+from crag.types import SmallTalk
+
+WEIGHTS_FILE = Path(__file__).with_name("route_weights.json")
+UNIT = 0.05
+"""What a weight of 1 in the file adds to the log-odds of a label, before it is scaled by the number of features."""
+_LONGEST = 300  # characters; a longer message brings its own text
+_UNKNOWN, _MAX_RUN = "_", 4
+_MARKS = re.compile("[,;:，、；：]")
+_ADDRESS = frozenset(["you", "u", "your", "yourself", "i", "me", "my", "we", "our", "this", "here", "there", "it"])
+_LONG_WORD = re.compile(r"[a-z]{6,}")
+
+
+def extract_features(message: str, words: AbstractSet[str] | None = None) -> set[str]:
+    """Return the features of a message. Words that are not in `words` are unknown; with None, all are known."""
+    text, shown = " ".join(message.casefold().split()), ["^"]
+    for _, token in find_tokens(text):
+        word = "0" if token[0].isdigit() else token if words is None or token in words else _UNKNOWN
+        if not word == shown[-1] == _UNKNOWN:
+            shown.append(word)
+    shown.append("$")
+    found = {" ".join(shown[at : at + size]) for size in (1, 2, 3) for at in range(len(shown) - size + 1)}
+    found.update(f"~{word[:5]}" for word in _LONG_WORD.findall(text))
+    language = detect_language(text)
+    if language != "en":
+        found.update(_character_runs(text))
+    marks, questions = len(_MARKS.findall(text)), text.count("?") + text.count("？")
+    size = round(2 * math.log2(1 + len(text) / (2.5 if language == "en" else 1)))
+    return found | {f"#{language}", f"#length {size}", f"#marks {min(marks, 3)}", f"#questions {min(questions, 2)}"}
+
+
+def known_words(features: AbstractSet[str]) -> frozenset[str]:
+    """Return the words that occur in features."""
+    return frozenset(word for name in features if name[0] not in "#@~" for word in name.split())
+
+
+def _character_runs(text: str) -> Iterator[str]:
+    bare = f"^{re.sub(r'[0-9]+', '0', text.strip(' .?!~。？！～'))}$"
+    for size in range(1, _MAX_RUN + 1):
+        yield from (f"@{bare[at : at + size]}" for at in range(len(bare) - size + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    labels: list[str]
+    bias: list[float]
+    weights: dict[str, list[int]]
+    words: Sequence[str] = ()
+
+    def probabilities(self, features: AbstractSet[str]) -> dict[str, float]:
+        """Return the probability of each label; weights count less the more features there are."""
+        rows = [row for name in features if (row := self.weights.get(name))]
+        scale = UNIT / math.sqrt(max(len(rows), 1))
+        sums = [sum(column) for column in zip(*rows, strict=True)] or [0] * len(self.bias)
+        odds = [start + scale * value for start, value in zip(self.bias, sums, strict=True)]
+        shares = [math.exp(value - max(odds)) for value in odds]
+        return {label: share / sum(shares) for label, share in zip(self.labels, shares, strict=True)}
+
+
+@cache
+def _load() -> tuple[_Model, _Model, frozenset[str]]:
+    data = json.loads(WEIGHTS_FILE.read_text("utf-8"))
+    routes, talk = _Model(**data["route"]), _Model(**data["talk"])
+    return routes, talk, known_words(routes.weights.keys())
+
+
+@lru_cache(maxsize=1000)
+def classify_route(message: str) -> dict[str, float]:
+    """Return the probability of each route and of `talk`; of a long message, that it asks for a fact."""
+    if not message.strip() or len(message) > _LONGEST:
+        return {"fact": 1.0}
+    routes, _, words = _load()
+    return routes.probabilities(extract_features(message, words))
+
+
+@lru_cache(maxsize=1000)
+def classify_small_talk(message: str, least: float) -> SmallTalk | None:
+    """Return the likeliest kind of small talk; None if its share is less than `least`.
+
+    In English, None also if a word was never part of small talk, or if a question is not addressed to the program.
+    """
+    if classify_route(message).get("talk", 0.0) < least:
+        return None
+    _, talk, words = _load()
+    said = {token for _, token in find_tokens(message.casefold()) if token.isascii() and token.isalpha()}
+    is_addressed = bool(said & _ADDRESS) or "?" not in message or not message.isascii()
+    if not (is_addressed and said <= set(talk.words)):
+        return None
+    kinds = talk.probabilities(extract_features(message, words))
+    return cast("SmallTalk", max(kinds, key=lambda kind: kinds[kind]))
