@@ -22,7 +22,7 @@ DOCUMENTS = {
     "guide.md": "# Bridges\n\nThe Halden bridge opened in 1931. It is painted red. Two bridges cross the river.",
     "boats.csv": "Boat,Harbour,Length\nTern,Odby,12\nGull,Odby,9\nAuk,Moorby,15\n",
 }
-OPEN = "The guide on bridges: what do I need to know, please"
+OPEN = "Bridges for me please"
 _numbers = count(1)
 
 

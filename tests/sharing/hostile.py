@@ -6,7 +6,7 @@ from typing import Any
 
 # Values of these are one of a few words, or numbers of runs.
 _WORDS = {"format", "type", "role", "state", "word", "strength", "action", "outcome", "origin", "ruling", "node"}
-_WORDS |= {"policy", "web", "rewrite", "grader", "finish_reason", "parent", "options", "changes"}
+_WORDS |= {"policy", "route", "web", "rewrite", "grader", "finish_reason", "parent", "options", "changes"}
 
 
 def payloads(canary: str) -> str:
