@@ -141,7 +141,6 @@ class OnnxEvaluator:
         except (ImportError, OSError) as error:  # the native library may not load on this machine
             raise ModelFault.make("evaluator.package_missing") from error
         onnxruntime.set_default_logger_severity(_QUIET)
-        onnxruntime.disable_telemetry_events()  # there are some on Windows
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(_MAX_THREADS, os.cpu_count() or 1)
         options.inter_op_num_threads = 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
+import sys
 import threading
 
 import onnx
@@ -36,6 +38,15 @@ def test_every_usual_shape_of_a_cross_encoder_scores(tmp_path, options):
     opened = OnnxEvaluator(write_evaluator(tmp_path, **options))
     answer, other = score(opened, [ANSWER, OTHER])
     assert 0 <= other < 0.3 < 0.7 < answer <= 1
+
+
+def test_the_library_reports_nothing_to_its_maker(tmp_path):
+    """What it would send it first writes into the user's folder, as soon as it is imported."""
+    import_both = "import crag, onnxruntime, sys; sys.exit('crag' not in sys.modules)"
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    homes = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", import_both], env=environment | homes, check=True)
+    assert list(tmp_path.rglob("*")) == []
 
 
 def test_scores_depend_neither_on_the_batch_nor_on_the_order(tmp_path):
