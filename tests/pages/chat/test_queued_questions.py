@@ -47,12 +47,18 @@ def test_waiting_questions_are_there_after_a_reload_and_can_be_edited(chat, tavi
 
 
 def test_a_question_sent_while_another_is_answered_waits_for_it(chat, ollama, notes):
-    ollama.per_token = 3600.0
+    usual = ollama.script
+
+    def hold_answers(asked):
+        ollama.per_token = 3600.0 if asked.writes else 0.0
+        return usual(asked)
+
+    ollama.script = hold_answers
     chat.run().chat_input[0].set_value(QUESTION).run()
     until(chat, lambda: ollama.chats and ollama.chats[-1].writes)
     chat.chat_input[0].set_value("When is the grinder cleaned?").run()
     assert said(chat, "Waiting: asked when this answer is done.")
-    ollama.per_token = 0.0
+    ollama.script, ollama.per_token = usual, 0.0
     until(chat, lambda: len(chat.chat_message) == 4 and "stop" not in {button.key for button in chat.button})
     assert said(chat, "on Fridays")
     assert not said(chat, "Waiting:")
