@@ -199,7 +199,7 @@ def _guess_parts(asked: str) -> tuple[str, ...]:
     match = find_form("comparison_guess", asked)
     if match and not _words("asks_which").search(f"{match['first']} {match['second']}"):
         return tuple(f"{_capitalize(match[name].strip())}: {asked}" for name in ("first", "second"))
-    return tuple(map(_capitalize, clauses)) if 1 < len(clauses) <= MAX_PARTS else ()
+    return tuple(map(_write_question, clauses)) if 1 < len(clauses) <= MAX_PARTS else ()
 
 
 def split_into_parts(asked: str) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ def split_into_parts(asked: str) -> tuple[str, ...]:
         return ()
     if len(questions) == 2 and not names_something(questions[1]) and not asked.count("?") > 1:
         return ()  # “When did it start and who founded it?” is one fact and its halves
-    return tuple(one if one.endswith(("?", "？")) else f"{one}?" for one in map(_capitalize, questions))
+    return tuple(map(_write_question, questions))
 
 
 def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
@@ -246,6 +246,12 @@ def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
 def names_something(question: str) -> bool:
     """Return whether a question names its subject, not only *it* or *they*, so that it can stand alone."""
     return bool(extract_terms(question)) and not _words("pronoun").search(question)
+
+
+def _write_question(clause: str) -> str:
+    """Return a clause as a sentence, with a question mark if it asks."""
+    is_open = _words("asks").search(clause) and not clause.endswith(("?", "？"))
+    return _capitalize(clause) + "?" * bool(is_open)
 
 
 def _capitalize(text: str) -> str:

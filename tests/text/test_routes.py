@@ -212,3 +212,8 @@ def test_a_route_that_the_user_chose_is_kept():
     assert force_route("Who is the landlord?", "list").route == "list"
     assert force_route("List the risks", "list").topic == "risks"
     assert force_route("List the risks", "fact").route == "fact"
+
+
+def test_a_clause_that_asks_becomes_a_question():
+    found = choose_route("Until when can I pass my entry on to somebody else and what does it cost?").parts
+    assert found == ("Until when can I pass my entry on to somebody else?", "What does it cost?")
