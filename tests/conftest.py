@@ -72,7 +72,7 @@ def _bare_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 
 @pytest.fixture(scope="session", autouse=True)
 def _empty_database_made_once(_bare_environment: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A new home gets a copy of an empty database: thousands of homes would each make all tables and indexes anew."""
+    """A new home gets a copy of an empty database, which is faster than making its tables and indexes."""
     from crag.storage import sqlite_file
     from crag.storage.engine import Database
 
