@@ -61,18 +61,16 @@ def explain_grade(
         return N_("The question names nothing to look for.")
     if not held and verdict != "relevant":
         return N_("Does not mention {words}.").format(words=_list_words(missing or list(question.order), "or"))
-    statement = _find_statement(question, passage)
+    sentence = ""
     reason = N_("Mentions {held}, but not {missing}.") if missing else N_("Mentions {held}, but does not answer.")
     if verdict == "relevant" or (verdict == "ambiguous" and not missing):
+        statement = _find_statement(question, passage)
+        sentence = shorten_reason(strip_list_mark(statement.text)).rstrip(".。")
         missing = _merge_phrases(question.text, [*gaps.names, *_name_words(gaps.words)]) if gaps else []
         is_open = gaps is not None and gaps.value and not may_hold_value(question, statement.text)
         reason = N_("Says “{sentence}”, but not what is asked.") if is_open else N_("Says “{sentence}”.")
         reason = N_("Says “{sentence}”, but does not mention {missing}.") if missing else reason
-    return reason.format(
-        held=_list_words(held, "and"),
-        missing=_list_words(missing, "or"),
-        sentence=shorten_reason(strip_list_mark(statement.text)).rstrip(".。"),
-    )
+    return reason.format(held=_list_words(held, "and"), missing=_list_words(missing, "or"), sentence=sentence)
 
 
 def _name_words(words: Sequence[str]) -> list[str]:

@@ -83,7 +83,7 @@ def _text_width(text: str) -> int:
 
 
 class BuiltinRefiner:
-    """Keeps the strips whose best sentence scores above a floor, and always the best and the one that names most."""
+    """Keeps the strips whose best sentence scores above a floor, and always the best and the one that lacks least."""
 
     def __init__(self, embedder: Embedder, statistics: TermStatistics) -> None:
         self._embedder = embedder

@@ -58,7 +58,7 @@ class TableHeader:
 
 
 def find_header(rows: Sequence[Sequence[str]]) -> TableHeader | None:
-    """Return the header with which the rows of a table begin: above figures, or above a rule."""
+    """Return the header with which the rows of a table begin: above figures, dates or codes, or above a rule."""
     if not rows:
         return None
     if find_figures(rows[0], is_first=True):
