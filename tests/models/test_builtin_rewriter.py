@@ -74,6 +74,8 @@ def condense(question: str, history: tuple[Turn, ...] = HISTORY) -> str:
         "What are the five pillars of the National Cybersecurity Strategy?",
         "Who sponsored this research on TraceMonkey?",
         "Which of these drugs from Bayer are sold?",
+        "Which of the two Calora ovens is heavier?",
+        "Do both electric Calora ovens need a fuse?",
     ],
 )
 def test_a_noun_that_is_specified_refers_to_no_earlier_question(question):
@@ -86,6 +88,7 @@ def test_a_noun_that_is_specified_refers_to_no_earlier_question(question):
         "Which is higher?",
         "Who is older?",
         "What are the two parts of it?",
+        "Which of the two will Halden buy?",
         "Who wrote this book?",
         "And the five pillars?",
     ],
