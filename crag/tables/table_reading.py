@@ -394,6 +394,19 @@ class TableReading:
             bool(self._text.take_all(word_pattern("wording", "needed"))) and self.label not in self.values
         )
         self._text.take_all(whole_words("entities"))
+        self._take_unknown_noun()
+
+    def _take_unknown_noun(self) -> None:
+        """Use the noun of “which bike has the longest range”: rows may be bikes, although the table does not say so."""
+        is_extreme = self.operation in ("min", "max") and (self.names_measure or len(self.synonyms) == 1)
+        if not is_extreme or self.values or self.label.kind != "text" or not self.is_label_unique:
+            return
+        for start, token in find_tokens(self.question):
+            is_asked_for = has_words(self.question[:start], "wording", "which")
+            is_noun = token.islower() and bool(extract_terms(token))
+            if is_asked_for and is_noun and self._text.is_free(start, start + len(token)):
+                self._text.take(start, start + len(token), counts=not self.named)
+                self.is_guessed = True
 
     def _title_terms(self) -> set[str]:
         """Return the words of the title. Of its years, only those of its last part that has one: of the table itself.

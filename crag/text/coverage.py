@@ -60,6 +60,7 @@ _DEFINITE_NOUN = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?the ((?:[\w-]+\s){1,3})",
     re.IGNORECASE,
 )
+_PAIR = lazy_regex(r"\b([^\W\d_][\w-]{2,}) (?:and|or|&) ([^\W\d_][\w-]{2,})\b", re.IGNORECASE)
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
 _CJK_QUALIFIERS = (  # words of a question of which its answer must hold one of the same kind
@@ -178,7 +179,9 @@ class BuiltinCoverageCheck(CoverageCheck):
             return False
         if question.is_cjk:
             return True
-        return _names_topic(question, sentence) and english.has_form(question, sentence, self._embedder)
+        if not _names_topic(question, sentence) or _is_about_other_half(question, sentence):
+            return False
+        return english.has_form(question, sentence, self._embedder)
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
@@ -196,6 +199,17 @@ def _names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
         return True
     held = question.add_forms(extract_terms(sentence.text))
     return any(topic in held or any(shares_root(topic, term) for term in held) for topic in topics)
+
+
+def _is_about_other_half(question: AnalyzedQuestion, sentence: Quotation) -> bool:
+    """Return whether a sentence below "Bees and hens" speaks of hens only, and the question is about bees."""
+    asked, held = question.weights.keys(), question.add_forms(extract_terms(sentence.text))
+    pairs = ((set(extract_terms(one)), set(extract_terms(other))) for one, other in _PAIR.findall(sentence.context))
+    return any(
+        wanted & asked and not wanted & held and other & held and not other & asked
+        for one, two in pairs
+        for wanted, other in ((one, two), (two, one))
+    )
 
 
 def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: Sequence[Passage]) -> bool:

@@ -20,6 +20,14 @@ _REMOTE = 0.2
 _DEGREE = lazy_regex(r"\bhow (big|large)\b", re.IGNORECASE)
 _COST_TERMS = frozenset(extract_terms("cost costs price charge charged"))
 _CURRENCY = lazy_regex(rf"[$€£¥₩]\s?\d|\d\s?{MONEY_UNIT}\b", re.IGNORECASE)
+_OWN_PRICE = lazy_regex(  # "the emergency fee", but not "the annual fee"
+    r"\b(?!(?:an?|the|this|that|no|any|each|every|its|their|our|your|his|her|my|annual|yearly|monthly|weekly|daily|total"
+    r"|full|basic|base|regular|standard|normal|usual|current|new|old|fixed|flat|average|only|and|or|of|in|by|for|to"
+    r"|with|is|are|was|were)\b)([a-z]+)"
+    r" (?:fee|charge|surcharge|price|cost|fare|rate|deposit|premium|penalty|fine)s?\b",
+    re.IGNORECASE,
+)
+_ASKS_PRICE = lazy_regex(r"\bhow much\b|\b(?:price|cost)s?\b", re.IGNORECASE)
 _SUPERLATIVE = (
     r"(?<!\bat )\b(?:most|least|best|worst|(?:high|low|larg|bigg|great|small|tall|long|short|old|young|earli|lat|near"
     r"|fast|slow|strong|weak|rich|poor|cheap|new|deep|wid|heavi|light|hott|cold|few|clos|busi)est)\b"
@@ -289,6 +297,8 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
             return False
     if (kind := _ASKS_WHICH.match(question.text)) and _counts_only(kind[1], quoted):
         return False
+    if _ASKS_PRICE.search(question.text) and _prices_something_else(question, quoted):
+        return False
     is_kind_open = question.answer_type not in SINGLE_VALUE_TYPES
     return not is_kind_open or _names_kind(question, f"{quoted.text} {quoted.context}", embedder)
 
@@ -297,6 +307,14 @@ def _counts_only(kind: str, quoted: Quotation) -> bool:
     """Return whether a quotation says how many there are, "Four flats are empty", where it is asked which ones."""
     counted = rf"\b(?:\d+|one|{SEVERAL}|several|many|most|some) {kind}\b(?![^.|]*:)"
     return quoted.items < 2 and bool(re.search(counted, quoted.text, re.IGNORECASE))
+
+
+def _prices_something_else(question: AnalyzedQuestion, quoted: Quotation) -> bool:
+    """Return whether a price is that of a thing which neither the question nor a heading names: "the emergency fee"."""
+    known = question.weights.keys() | set(extract_terms(quoted.context))
+    own = question.add_forms(extract_terms(quoted.text))
+    things = {term for noun in _OWN_PRICE.findall(quoted.text) for term in extract_terms(noun)}
+    return bool(things) and not things & known and own.isdisjoint(question.weights.keys() - FRAME_TERMS - _COST_TERMS)
 
 
 def _names_kind(question: AnalyzedQuestion, text: str, embedder: Embedder) -> bool:

@@ -22,6 +22,14 @@ _COUNT = (
     r"|sixty|ninety|hundred|thousand|million|billion|half|several|many|few|couple of))"
     r"(?: (?:thousand|million|billion))?(?: and a half)?"
 )
+_AMOUNT = r"\d++(?:[.,]\d++)*+"
+
+
+def _below(unit: str) -> str:
+    """Return a pattern for figures of a column with this unit, as in "Weight (kg): 13.9"."""
+    return rf"\b{unit}\)?: ?{_AMOUNT}"
+
+
 _DATE = rf"(?:[12]\d{{3}}|{'|'.join(MONTHS)}|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 _SPAN = (  # "from 2011 to 2013", "2011–13", "until 5 May", "since 1990"
     rf"\b(?:from|between) (?:[\w.,]+ ){{1,4}}(?:to|until|till|and|through) (?:[\w.,]+ ){{0,3}}{_DATE}\b"
@@ -31,13 +39,24 @@ _SPAN = (  # "from 2011 to 2013", "2011–13", "until 5 May", "since 1990"
 _TIME = (
     rf"{_COUNT}[ -](?:(?:calendar|working|business|full|consecutive|additional|more|whole|or more) )?{_TIME_UNIT}\b"
     r"|\b(?:for|takes?|took|lasts?|lasted|about|around|approximately|within|of|over|than|nearly|almost|half|is|was) an?"
-    rf" {_TIME_UNIT}\b|\b{_TIME_UNIT}\)?: ?\d[\d.,]*"
+    rf" {_TIME_UNIT}\b|{_below(_TIME_UNIT)}"
 )
 _DURATION = (
     rf"(?:{_TIME})(?! (?:ago|prior|earlier|previously)\b)|{_SPAN}"
     r"|\b(?:for (?:life|good)|forever|indefinite(?:ly)?|permanent(?:ly)?|unlimited|lifelong|overnight)\b"
 )
-_LENGTH = rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|(?<!\d)\d{{1,3}}['′’] ?\d{{1,2}}\b"  # 5′11″
+_RELATIVE_TIME = lazy_regex(  # "after 10 to 14 days", "30 days before the start", "at the end of the month"
+    rf"\b(?:after|within|in|every|at least|(?:no|not) (?:later|earlier) than) (?:the (?:first|next|last) )?{_COUNT}"
+    rf"(?:(?: to | or | ?[-–] ?){_COUNT})?[ -](?:(?:calendar|working|business|full) )?{_TIME_UNIT}\b"
+    rf"|{_COUNT} (?:(?:calendar|working|business|full) )?{_TIME_UNIT} (?:before|after|later|prior|in advance|from)\b"
+    rf"|\b(?:at|by|before|from|until) the (?:end|beginning|start|middle) of\b"
+    rf"|\bthe (?:first|second|third|fourth|last) \w+ (?:of|in) (?:each|every|the|a)\b",
+    re.IGNORECASE,
+)
+_LENGTH = (
+    rf"{_COUNT}[ -]?(?:(?:nautical|square|statute) )?{_LENGTH_UNIT}\b|{_below(_LENGTH_UNIT)}"
+    r"|(?<!\d)\d{1,3}['′’] ?\d{1,2}\b"  # 5′11″
+)
 _AGE = rf"{_TIME}|\bage[ds]?\b\D{{0,20}}\d+|(?-i:[A-Z])\w+, \d{{1,2}},| at \d{{2}}(?=[,.]|$)"
 _FREQUENCY = (
     r"\b(?:once|twice|\w+ times|every|each|(?:bi|semi)?-?(?:hour|dai|night|week|month|year|quarter|annual)ly|annual"
@@ -45,21 +64,21 @@ _FREQUENCY = (
     rf"|\b(?:an?|per) {_TIME_UNIT}\b"
 )
 MONEY_UNIT = r"(?:euros?|pounds?|dollars?|cents?|EUR|GBP|USD)"
-_AMOUNT = r"\d++(?:[.,]\d++)*+"
 _MONEY = rf"[$€£¥₩]\s?{_AMOUNT}|(?<![\d.,]){_AMOUNT}(?: (?:thousand|million|billion))? {MONEY_UNIT}\b"
 _PRICED = (
     r"(?:costs?|price[ds]?|paid|pay|charge[ds]?|fees?|fines?|salar(?:y|ies)|wages?|bonus|deposit|rent|worth|spen[dt]"
     r"|earn)"
 )
 _PRICE = (
-    rf"{_MONEY}|\b(?:EUR|GBP|USD|CHF|CAD|AUD|Rs)\.?:? ?{_AMOUNT}"
+    rf"{_MONEY}|\b(?:EUR|GBP|USD|CHF|CAD|AUD|Rs)\.?\)?:? ?{_AMOUNT}|{_below(MONEY_UNIT)}"
     r"|\bno (?:extra )?(?:charge|cost|fee)\b|\bnothing\b"
     r"|\bfree\b(?! (?:on|of(?! charge)|from|up|the|an?|your|space|slots?|places?|seats?|choice|time|day|hand)\b)"
     rf"|(?<![\w.,]){_AMOUNT} ?(?:[€£%]|(?:p|kr|CHF|yen|yuan|rupees?|francs?|crowns?|per ?cent)\b)"
     rf"|(?<![\d.,:])\d+[.,]\d\d(?![\d.,:])"
     rf"|\b(?:prices?|costs?|fees?|amount|rates?|total)\b[^.;:|]{{0,12}}: ?{_AMOUNT}"
 )
-_WEIGHT = rf"{_COUNT}[ -]?(?:[kmµ]?g|lbs?|oz|t|(?:kilo|milli)?gram(?:me)?s?|pounds?|ounces?|tons?|tonnes?|stone)\b"
+_WEIGHT_UNIT = r"(?:[kmµ]?g|lbs?|oz|t|(?:kilo|milli)?gram(?:me)?s?|pounds?|ounces?|tons?|tonnes?|stone)"
+_WEIGHT = rf"{_COUNT}[ -]?{_WEIGHT_UNIT}\b|{_below(_WEIGHT_UNIT)}"
 _AREA = rf"{_COUNT}[ -]?(?:m²|m2|sq\.? ?(?:m|ft|km)|square \w+|acres?|hectares?|ha)(?!\w)"
 _KOREAN_COUNT = r"(?<![\d.,])(?:\d{1,3}(?:[.,]\d+)*|[한두세네]|열|반|몇|수)\s?"
 _KOREAN_DURATION = (
@@ -156,3 +175,8 @@ def drop_other_quantities(question: str, text: str) -> str:
         return text
     is_other = rf"(?!(?:[\w-]+ ){{0,4}}{noun})(?!(?:was|has|its|his|this|plus|across|always|less|does)\b)[a-z]{{2,}}s\b"
     return re.sub(rf"(?i:{_COUNT}) {is_other}", " ", text)
+
+
+def find_relative_times(text: str) -> list[str]:
+    """Return the times that a text states by another, as in "after 10 to 14 days", in lower case."""
+    return [found[0].lower() for found in _RELATIVE_TIME.finditer(text)]

@@ -30,7 +30,8 @@ _ASKS_OPENING = lazy_regex(
 )
 _HOURS = lazy_regex(
     r"\d[:.]\d\d(?!\d)|\d ?[ap]\.?m\b|\bo[’']clock\b|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b"
-    r"|\b(?:week(?:days?|ends?)|daily|noon|midnight|hours?|holidays?|year[ -]round|all year)\b"
+    r"|\b(?:week(?:days?|ends?)|daily|noon|midnight|dawn|dusk|sunrise|sunset|nightfall)\b"
+    r"|\b(?:(?<!\d )hours?|24 hours a day|holidays?|year[ -]round|all year)\b"
     r"|\b(?:every|each) (?:day|night|week|month|morning|evening)\b"
     r"|\d ?시|요일|오전|오후|평일|주말|매[일주달월년]|연중|휴[무관일]|공휴일|[월화수목금토일]~"
     r"|\d ?[点點時时]|上午|下午|星期|[周週][一二三四五六日末]|每[天日周週]|工作日|全年|假日|[节節]日",

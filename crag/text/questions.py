@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from crag.text.korean_spacing import restore_spaces
 from crag.text.language import extract_terms, extract_words, is_cjk, is_table_row, split_sentences
-from crag.text.measures import drop_other_quantities, find_quantities
+from crag.text.measures import drop_other_quantities, find_quantities, find_relative_times
 from crag.text.opening_hours import find_hours, tells_other_opening
 from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
 from crag.text.word_forms import index_other_forms
@@ -90,7 +90,7 @@ FRAME_TERMS = frozenset(
         " brought put know want need find back look say tell explain describe list show allow exactly currently today"
         " long far soon many much often possible reason outline overview summary stand differ post study report"
         " kinds sorts located described another certain specific particular typical typically usually commonly"
-        " generally normally approximate approximately per altogether"
+        " generally normally approximate approximately per altogether ok okay"
     )
 )
 """Words that frame a question and need not occur in its answer."""
@@ -309,7 +309,8 @@ def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     said = _drop_origin(question, text)
     if question.answer_type == "time":
         is_other = tells_other_opening(question.text, said)
-        return frozenset() if is_other else _find_dates(question, said).union(find_hours(said))
+        relative = find_relative_times(said) if _ASKS_RULE.search(question.text) else ()
+        return frozenset() if is_other else _find_dates(question, said).union(find_hours(said), relative)
     if question.answer_type == "number":
         return _find_numbers(question, said)
     if question.is_cjk:
@@ -340,6 +341,7 @@ _SUBJECT = lazy_regex(  # what a sentence states something of: "The rent is £90
     re.IGNORECASE,
 )
 
+_ASKS_RULE = lazy_regex(r"\bwhen (?:is|are|do|does|can|may|must|should|shall|will|would)\b", re.IGNORECASE)
 _ASKS_WHAT = lazy_regex(r"\W*what(?:['’]?s| is| are| was| were) (?:the|my|our|your|this|its)\b", re.IGNORECASE)
 _ASKS_COUNT = lazy_regex(r"\bhow many ([a-z]{3,})\b", re.IGNORECASE)
 _ASKS_CHANGE = lazy_regex(r"\bby how (?:much|many)\b|\bhow (?:much|many) (?:more|less|fewer|longer)\b", re.IGNORECASE)

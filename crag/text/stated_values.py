@@ -103,12 +103,18 @@ def find_value_spans(question: AnalyzedQuestion, sentence: str) -> list[tuple[in
         spans = sorted(dates + [span for span in times if not _overlaps(span, dates)])
     elif question.answer_type == "number":
         quantities = find_quantities(question.text, sentence)
-        found = find_figure_spans(sentence) if quantities is None else [one.span() for one in quantities]
+        found = find_figure_spans(sentence) if quantities is None else [_drop_label(one) for one in quantities]
         spans = [span for span in found if not _overlaps(span, dates)]
     else:
         return []
     numbered = ((span, _NUMBER.findall(sentence[slice(*span)])) for span in spans)
     return [span for span, numbers in numbered if not numbers or not asked.issuperset(numbers)]
+
+
+def _drop_label(quantity: re.Match[str]) -> tuple[int, int]:
+    """Return where a quantity is, without the unit of its column before it: "(kg): 13.9"."""
+    label, colon, _ = quantity[0].rpartition(": ")
+    return (quantity.start() + len(label) + len(colon), quantity.end())
 
 
 def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from crag.text.language import extract_terms, is_table_row, split_sentences
 from crag.text.patterns import lazy_regex
 from crag.text.table_headers import CAPTION_SEPARATOR, find_header
+from crag.text.word_forms import find_other_forms
 from crag.types import HEADING_SEPARATOR, Knowledge, Passage
 
 # 총 and 总 also begin words that are no totals, such as 총무팀 (general affairs) and 总经理 (general manager).
@@ -23,11 +24,12 @@ _TOTAL_CELL = lazy_regex(
 
 
 _YEAR = lazy_regex(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_IN_BRACKETS = lazy_regex(r"\(\w{1,2}\)")  # marks of footnotes
+_IN_BRACKETS = lazy_regex(r"\([^()]{1,20}\)")  # units, marks of footnotes
 _NO = lazy_regex(r"no|none|[-–—✗✘×]|아니[오요]|없음|불가|否|无|無|不可", re.IGNORECASE)
 _YES = lazy_regex(r"yes|[✓✔]|예|네|있음|가능|是|有|可", re.IGNORECASE)
 _IS_NEGATIVE = lazy_regex(r"\b(?:not|no|without|never|cannot)\b|n[’']t\b|않|없|아닌|[不没沒無无]", re.IGNORECASE)
 _MIN_WIDE_CELLS = 6
+_MIN_DROPPED_CELLS = 3  # a row is not shortened for less
 _MAX_HEADER_HEIGHT = 4  # rows
 
 
@@ -149,16 +151,15 @@ def is_wide_row(row: str) -> bool:
 def trim_row(row: str, question: str) -> tuple[str, ...]:
     """Return the cells of a row that a question asks for, the label first; nothing if its columns do not tell.
 
-    `row` is one of `label_table_rows`. Every word of a column's name must occur in the question.
+    `row` is one of `label_table_rows`. Every word of a column's name, or a synonym, must occur in the question.
     """
     cells = _read_cells(row)
-    asked, years = frozenset(extract_terms(question)), frozenset(_YEAR.findall(question))
-    if not is_wide_row(row):
-        return ()
+    asked, years = _read_asked(question), frozenset(_YEAR.findall(question))
     named = {at: terms for at, (name, _) in enumerate(cells) if at and (terms := _match_column(name, asked, years))}
     kept = [at for at, terms in named.items() if not any(terms < other for other in named.values())]
     written = table_cells(row)
-    return (written[0], *(written[at] for at in kept)) if kept and len(kept) < len(cells) - 1 else ()
+    is_shorter = len(kept) + _MIN_DROPPED_CELLS < len(cells)
+    return (written[0], *(written[at] for at in kept)) if kept and is_shorter else ()
 
 
 def names_cell(question: str, row: str) -> bool:
@@ -166,11 +167,16 @@ def names_cell(question: str, row: str) -> bool:
 
     `row` is one of `label_table_rows`.
     """
-    asked = frozenset(extract_terms(question))
+    asked = _read_asked(question)
     (_, label), *others = _read_cells(row) or [("", "")]
-    named = (frozenset(extract_terms(name)) for name, _ in others)
     terms = frozenset(extract_terms(label))
-    return bool(terms) and terms <= asked and any(column and column <= asked for column in named)
+    return bool(terms) and terms <= asked and any(_match_column(name, asked, frozenset()) for name, _ in others)
+
+
+def _read_asked(question: str) -> frozenset[str]:
+    """Return the terms of a question, their other forms and synonyms."""
+    terms = extract_terms(question)
+    return frozenset(terms).union(*map(find_other_forms, terms))
 
 
 def _match_column(name: str, asked: frozenset[str], years: frozenset[str]) -> frozenset[str]:

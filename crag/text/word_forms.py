@@ -24,15 +24,28 @@ _FORMS = """
     understand understood; wake woke woken; wear wore worn; win won; withdraw withdrew withdrawn; write wrote written
 """
 
-
 _SYNONYMS = """
-    population inhabitants; employees staff workforce; holidays vacation; kids children; doctor physician;
-    warranty guarantee; buy bought purchased; begin began begun started commenced; telephone phone;
-    salary wages; cancel cancelled terminate; permitted allowed; car vehicle; illness sickness; laundry washing;
-    price cost; expensive price; cheap cheaper cheapest price; heavy heavier heaviest weight weigh;
-    tall taller tallest height; deep deeper deepest depth; wide wider widest width; loud louder loudest noise;
-    quiet quieter quietest noise; fast faster fastest speed; big bigger biggest size; lose lost missing; fix repair;
-    refund reimburse; delivery shipping
+    population inhabitants; employees staff workforce; holidays vacation; kids children youngsters; doctor
+    physician; warranty guarantee guaranteed; buy bought purchased; begin began begun started commenced; phone
+    telephone ring; salary wages; cancel cancelled terminate; permitted allowed; car vehicle; illness
+    sickness; laundry washing; price cost; expensive price; cheap cheaper cheapest price; heavy heavier heaviest
+    weight weigh; tall taller tallest height; deep deeper deepest depth; wide wider widest width; loud louder
+    loudest noise; quiet quieter quietest noise; fast faster fastest speed; big bigger biggest size; lose lost
+    missing; fix repair mend; refund reimburse; delivery shipping; pay paid payable due owed; unpaid arrears overdue
+    owing; annual yearly; daily day; drowsy sleepy; rooster cockerel; bike bicycle; lorry truck; petrol gasoline;
+    luggage baggage suitcase; lift elevator; flat apartment; tenant renter; garbage rubbish trash; medicine
+    medication; surgery operation; jab injection vaccination; baby infant; boss manager; lawyer solicitor attorney;
+    quit resign; hire recruit employ; discard dispose; close shut; banned forbidden prohibited; required needed
+    necessary; photo photograph picture; movie film; shop store; toilet restroom loo; pupil student; exam test;
+    headteacher headmaster principal; die died death; married marriage wedding; customer client; supplier vendor;
+    contract agreement; discount reduction; amount sum; journey trip; accommodation lodging; broken damaged faulty;
+    fridge refrigerator; password passcode; clean wash; teacher instructor; chairman chair chairwoman chairperson;
+    meal food eat ate eaten; smoking smoke cigarettes; permission consent approval; mail post; sofa couch; cash
+    money; help assistance; choose select pick; injured injury hurt; error fault mistake; collect pick; forget
+    forgot forgotten lost; bring return; spectacles glasses; trousers pants; motorway highway; rent rental hire;
+    deadline due; temperature hot hotter hottest; child kid; cooker stove; pets animals; puppy dog; kitten cat;
+    vomit sick; swelling swollen; payment pay paid; dosage dose; tablet pill; sunrise dawn; sunset dusk; midday
+    noon; weekly week; monthly month
 """
 
 

@@ -273,7 +273,7 @@ def sheets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
     [
         (
             "What was the value of order B-1254?",
-            "Order: B-1254 — Town: Varn — Goods: sails — Pieces: 14 — Value (EUR): 264 [1]",
+            "Order: B-1254 — Value (EUR): 264 [1]",
         ),
         (
             "What was the revenue of Europe in 2022?",

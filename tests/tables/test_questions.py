@@ -316,6 +316,7 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Sales lines", "Which region had more units than the South?"),
         ("Sales lines", "How many units did North have in January and South in March?"),
         ("Robot sales", "Which robot sold more?"),
+        ("Robot sales", "Which supplier has the highest price?"),
         ("Robot sales", "Which region gave the lowest price?"),
         ("Robot sales", "Which robots were sold in both the north and the south?"),
         ("Deliveries", "How many deliveries were received?"),
@@ -354,6 +355,11 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
 def test_what_a_table_does_not_say_is_never_certain(title: str, question: str) -> None:
     found = read(question, title)
     assert found is None or not found[1]
+
+
+@pytest.mark.parametrize("question", ["Which gadget has the highest price?", "Which gadget is the most expensive?"])
+def test_a_noun_that_the_table_does_not_use_may_name_its_rows(question):
+    assert read(question, "Robot sales") == ("max", False, [("Welder", 1050.0)])
 
 
 def test_the_table_is_the_one_whose_words_are_asked() -> None:

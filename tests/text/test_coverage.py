@@ -56,6 +56,10 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("When was Halden sold?", "Halden was sold to Varn in 1980."),
         ("When is the deck scrubbed?", "The deck is scrubbed on Fridays."),
         ("When is the bell rung?", "The bell is rung daily at noon."),
+        ("When do the stitches come out?", "The stitches come out after 10 to 14 days."),
+        ("When is the gate locked?", "The gate is locked at dusk."),
+        ("When do I have to pay the rent?", "Rent is due on 1 April."),
+        ("How heavy is the Wren?", "Model: Wren | Weight (kg): 13.9 | Range (km): 55"),
         ("What does the PX-20 cost?", "PX-20 | Price: 189"),
         ("Who is the supplier of item 12590?", "Item: 12590 | Price: 3.1 | Supplier: Dunmore"),
         ("How much is the deposit?", "The deposit is 2,280 pounds."),
@@ -288,6 +292,22 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder):
     above = "Tandem puts questions to its sensors. Splitting a field is hard.\n\nSelf-inspection\n\nIt helps."
     assert is_complete(asked, tokenize_text(below), embedder)
     assert not is_complete(asked, tokenize_text(above), embedder)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "heading", "covered"),
+    [
+        ("May I keep bees?", "Hens may be kept.", "Bees and hens", False),
+        ("May I keep hens?", "Hens may be kept.", "Bees and hens", True),
+        ("How much is the operation?", "The emergency fee is £190.", "After the operation", False),
+        ("How much is the membership?", "The annual fee is £190.", "Membership", True),
+        ("How much is the emergency fee?", "The emergency fee is £190.", "After the operation", True),
+        ("When did the plot fall vacant?", "It fell vacant after 12 days.", "The plot", False),
+    ],
+)
+def test_a_sentence_is_not_about_everything_in_the_heading_above_it(embedder, question, text, heading, covered):
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    assert check.is_covered(question, [Quotation(text, heading)]) is covered
 
 
 def test_the_green_badge_needs_one_sentence_that_states_everything(embedder):

@@ -88,5 +88,11 @@ def test_a_row_is_trimmed_to_the_columns_asked_for(question, cells):
     assert list(trim_row(ROW, question)) == (["In CHF: Odby", *cells] if cells else [])
 
 
+def test_a_column_is_asked_for_by_a_synonym_and_without_its_unit():
+    row = "Model: Wren | Weight (kg): 13.9 | Range (km): 55 | Price (EUR): 1490 | Warranty (years): 2"
+    assert trim_row(row, "How heavy is the Wren?") == ("Model: Wren", "Weight (kg): 13.9")
+    assert trim_row(row, "What does the Wren cost?") == ("Model: Wren", "Price (EUR): 1490")
+
+
 def test_a_short_row_is_not_trimmed():
     assert trim_row("Town: Odby | Sales: 31 | Profit: 6", "What are the sales of Odby?") == ()
