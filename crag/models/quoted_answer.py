@@ -38,6 +38,7 @@ _PRONOUN = lazy_regex(r"\W*(?:it|its|he|his|she|her|they|their|this|these|those)
 _FREE_CORNER = lazy_regex(r"\|\s*\|")
 _MAX_LEAD_IN_UNITS = 3
 _MAX_FOLLOWING_SENTENCES = 3
+_MAX_BOLD_VALUE = 40  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,17 @@ def trim_rows(answer: str, question: str, rows: Sequence[tuple[int, str]]) -> st
     for n, row in rows:
         if cells := trim_row(row, question):
             label, *values = map(escape_brackets, cells)
-            if len(values) == 1:
-                name, separator, value = values[0].rpartition(": ")
-                values = [f"{name}{separator}**{value}**"]
+            new = [at for at, value in enumerate(values) if not _is_named(value, question)]
+            name, separator, value = values[new[0]].rpartition(": ") if len(new) == 1 else ("", "", "")
+            if 0 < len(value) <= _MAX_BOLD_VALUE:
+                values[new[0]] = f"{name}{separator}**{value}**"
             quoted = f"{escape_brackets(_strip_item_marks(row)).strip()} [{n}]"
             answer = answer.replace(quoted, f"{' — '.join([label, *values])} [{n}]")
     return answer
+
+
+def _is_named(cell: str, question: str) -> bool:
+    return set(extract_terms(cell.rpartition(": ")[2])) <= set(extract_terms(question))
 
 
 def _find_definitions(

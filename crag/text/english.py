@@ -40,6 +40,10 @@ _QUALIFIERS = tuple(  # words that change what is asked: the answer must hold on
         (r"\b(?:only|sole|single)\b", ""),
         (r"\b(?:before|prior|earlier|previous\w*|former\w*)\b", ""),
         (r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b", ""),
+        (
+            r"\b(?:instead|rather than)\b",
+            r"|\b(?:replac|substitut|swap|stand(?:s|ing)? in|in place of|in lieu|takes? over)\w*",
+        ),
         (rf"{_SWITCH}\boff\b", r"|\boff\b|\b(?:deactivat|disabl|stop)\w*"),
         (rf"{_SWITCH}\bon\b", r"|\bon\b|\b(?:activat|enabl|start)\w*"),
         (_SUPERLATIVE, r"|\b(?:top|main\w*|primar\w+|chief\w*|maxim\w+|minim\w+|more \w+ than any)\b"),
@@ -97,6 +101,8 @@ _NO_PURPOSE = lazy_regex(
 )
 _ASKS_FOR_COUNTED = lazy_regex(rf"\s*(?:(?:what|which) (?:are|were) |name |list )the ({SEVERAL})\b", re.IGNORECASE)
 _ASKS_WHICH = lazy_regex(r"\W*(?:which|what) ([a-z]{3,}s) (?:are|were|have|had|do|did|can|may|must)\b", re.IGNORECASE)
+_WHICH_ONE = lazy_regex(r"\W*which (?:of (?:the|my|our|your|these|those) )?([a-z]{3,})\b", re.IGNORECASE)
+_NAMELESS = lazy_regex(r"\W*(?:we|you|i|they|he|she|it)\b", re.IGNORECASE)
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
 _FIRST_NAME_PAIR = lazy_regex(
@@ -296,6 +302,8 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
         if items <= COUNT_WORDS.index(wanted[1].lower()):
             return False
     if (kind := _ASKS_WHICH.match(question.text)) and _counts_only(kind[1], quoted):
+        return False
+    if (kind := _WHICH_ONE.match(question.text)) and _NAMELESS.match(quoted.text) and kind[1] not in quoted.text:
         return False
     if _ASKS_PRICE.search(question.text) and _prices_something_else(question, quoted):
         return False

@@ -68,6 +68,8 @@ _STOP_WORDS = frozenset(
     when where which while who whom whose why will with would you your s t also about please tell explain describe
     give name many much may might must shall any each other more most very just only own same both between during
     before after because until again once here all over under re ve ll d m don doesn didn isn aren wasn weren mean
+    am im ive dont doesnt didnt cant couldnt wont wouldnt shouldnt isnt arent wasnt werent havent hasnt whats thats
+    hows wheres whos lets theres youre theyre oh hey anything something anyone someone whether
     happen happens happened occur occurs occurred arise arises exist exists exactly kind sort like called known
     aber als auch auf aus bei bis das dass dem denn der des dich diese diesem diesen dieser dieses durch ein
     eine einem einen einer eines für gibt haben ich ihr ihre im ist kann können mein mich mir nach nicht noch nur

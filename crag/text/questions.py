@@ -90,7 +90,8 @@ FRAME_TERMS = frozenset(
         " brought put know want need find back look say tell explain describe list show allow exactly currently today"
         " long far soon many much often possible reason outline overview summary stand differ post study report"
         " kinds sorts located described another certain specific particular typical typically usually commonly"
-        " generally normally approximate approximately per altogether ok okay"
+        " generally normally approximate approximately per altogether ok okay going now still moment actually anyway"
+        " ordinary straight away simply sort whole enough"
     )
 )
 """Words that frame a question and need not occur in its answer."""

@@ -29,6 +29,8 @@ _NO = lazy_regex(r"no|none|[-–—✗✘×]|아니[오요]|없음|불가|否|�
 _YES = lazy_regex(r"yes|[✓✔]|예|네|있음|가능|是|有|可", re.IGNORECASE)
 _IS_NEGATIVE = lazy_regex(r"\b(?:not|no|without|never|cannot)\b|n[’']t\b|않|없|아닌|[不没沒無无]", re.IGNORECASE)
 _MIN_WIDE_CELLS = 6
+_CODE = lazy_regex(r"(?<![A-Za-z\d-])[A-Za-z]{1,4}-?\d{1,5}[A-Za-z]?(?![A-Za-z\d-])")
+_MIN_REMARK_WORDS = 4
 _MIN_DROPPED_CELLS = 3  # a row is not shortened for less
 _MAX_HEADER_HEIGHT = 4  # rows
 
@@ -151,15 +153,29 @@ def is_wide_row(row: str) -> bool:
 def trim_row(row: str, question: str) -> tuple[str, ...]:
     """Return the cells of a row that a question asks for, the label first; nothing if its columns do not tell.
 
-    `row` is one of `label_table_rows`. Every word of a column's name, or a synonym, must occur in the question.
+    `row` is one of `label_table_rows`. Every word of a column's name, or a synonym, must occur in the question; if no
+    column is named, the cells that say more about its words are, and remarks. Cells that only choose the row are kept.
     """
-    cells = _read_cells(row)
-    asked, years = _read_asked(question), frozenset(_YEAR.findall(question))
-    named = {at: terms for at, (name, _) in enumerate(cells) if at and (terms := _match_column(name, asked, years))}
-    kept = [at for at, terms in named.items() if not any(terms < other for other in named.values())]
+    cells, asked, years = _read_cells(row), _read_asked(question), frozenset(_YEAR.findall(question))
+    values = [frozenset(extract_terms(value)) for _, value in cells]
+    choosing = {at for at, terms in enumerate(values) if at and terms and terms <= asked}
+    columns = {at: _match_column(name, asked, years) for at, (name, _) in enumerate(cells) if at and at not in choosing}
+    named = {at: terms for at, terms in columns.items() if terms}
+    telling = {at for at in named if not any(named[at] < other for other in named.values())}
+    told = {at for at in columns if values[at] & asked}
+    telling = telling or (told and told | {at for at in columns if len(cells[at][1].split()) >= _MIN_REMARK_WORDS})
+    kept = sorted(telling | choosing)
     written = table_cells(row)
     is_shorter = len(kept) + _MIN_DROPPED_CELLS < len(cells)
-    return (written[0], *(written[at] for at in kept)) if kept and is_shorter else ()
+    return (written[0], *(written[at] for at in kept)) if telling and is_shorter else ()
+
+
+def has_row_of_code(question: str, text: str) -> bool:
+    """Return whether a text has a table row for a code of the question: "E06 | Door open"."""
+    codes = {code.casefold() for code in _CODE.findall(question)}
+    return bool(codes) and any(
+        is_table_row(line) and table_cells(line)[0].casefold() in codes for line in text.splitlines()
+    )
 
 
 def names_cell(question: str, row: str) -> bool:

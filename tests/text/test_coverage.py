@@ -302,6 +302,8 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder):
         ("How much is the operation?", "The emergency fee is £190.", "After the operation", False),
         ("How much is the membership?", "The annual fee is £190.", "Membership", True),
         ("How much is the emergency fee?", "The emergency fee is £190.", "After the operation", True),
+        ("Which vet looks after the hens?", "We look after cats and hens.", "Odby Veterinary Centre", False),
+        ("Who sings instead of Clara Moor?", "The singers are Clara Moor and Per Holm.", "Concert", False),
         ("When did the plot fall vacant?", "It fell vacant after 12 days.", "The plot", False),
     ],
 )

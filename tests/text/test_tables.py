@@ -4,6 +4,7 @@ import pytest
 
 from crag.text.tables import (
     find_column_names,
+    has_row_of_code,
     is_total_row,
     label_table_rows,
     trim_row,
@@ -92,6 +93,29 @@ def test_a_column_is_asked_for_by_a_synonym_and_without_its_unit():
     row = "Model: Wren | Weight (kg): 13.9 | Range (km): 55 | Price (EUR): 1490 | Warranty (years): 2"
     assert trim_row(row, "How heavy is the Wren?") == ("Model: Wren", "Weight (kg): 13.9")
     assert trim_row(row, "What does the Wren cost?") == ("Model: Wren", "Price (EUR): 1490")
+
+
+LOG = (
+    "Date: 2024-08-25 | Hive: Hazel | Brood frames: 6 | Temper: calm | Notes: Wasps robbing; entrance narrowed to a bee"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "cells"),
+    [
+        ("How many frames did Hazel have?", ["Hive: Hazel", "Frames: 6"]),
+        ("What was done when wasps robbed the Hazel hive?", ["Hive: Hazel", LOG.rpartition(" | ")[2]]),
+        ("Who visited the Hazel hive?", []),
+    ],
+)
+def test_a_cell_that_chooses_the_row_does_not_answer(question, cells):
+    assert list(trim_row(LOG, question)) == (["Date: 2024-08-25", *cells] if cells else [])
+
+
+def test_a_row_begins_with_the_code_asked_for():
+    assert has_row_of_code("屏幕上显示 E06 说明什么问题？", "代码 | 含义\nE06 | Y 轴找不到原点")
+    assert not has_row_of_code("What does E0 mean?", "Code | Meaning\nE06 | Door open")
+    assert not has_row_of_code("What does E06 mean?", "See E06 | Page 3")
 
 
 def test_a_short_row_is_not_trimmed():
