@@ -95,9 +95,7 @@ def test_a_column_is_asked_for_by_a_synonym_and_without_its_unit():
     assert trim_row(row, "What does the Wren cost?") == ("Model: Wren", "Price (EUR): 1490")
 
 
-LOG = (
-    "Date: 2024-08-25 | Hive: Hazel | Brood frames: 6 | Temper: calm | Notes: Wasps robbing; entrance narrowed to a bee"
-)
+LOG = "Date: 2024-08-25 | Hive: Hazel | Frames: 6 | Supers: 0 | Temper: calm | Notes: Wasps robbing; entrance narrowed"
 
 
 @pytest.mark.parametrize(
