@@ -22,6 +22,9 @@ def write_extreme(scope: QueryScope) -> TableQuery | None:
         return None if asked.date_order else _write_best_group(scope, owner, measure, kind, order, limit or -rank)
     if measure is None or {"mean", "median"} & set(asked.operations):
         return None
+    scope.is_guessed |= (
+        scope.names_one_row() and len(asked.values[asked.label]) == 1
+    )  # “the maximum weight for the Picker” may be what it carries
     if asked.left_over and asked.label not in asked.values:
         scope.rows.append(f"{asked.label.quoted} NOT IN ({', '.join(map(write_literal, asked.left_over))})")
     name = measure.quoted

@@ -83,6 +83,10 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
             r"^\W*where\b",
             rf"\b{_LOCATIVE} (?:[a-z-]+ ){{0,3}}(?-i:[A-Z])|\b(?:to|via) (?:the )?(?-i:[A-Z])|[:|—] ?\w|\d (?-i:[A-Z])",
         ),
+        (
+            r"\b(?:go(?:es)?|gone|going|went) up\b|\bis .*\b(?:raised|increased)\b",
+            r"\b(?:increas|ris(?:e|es|en|ing)\b|rose\b|rais|climb|(?:go(?:es)?|gone|going|went) up\b|higher\b|new\b)",
+        ),
         (r"\bput\b.*\bup\b", r"\b(?:put|set up|erect|install|rais|build|built)"),
     )
 )

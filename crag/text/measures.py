@@ -79,6 +79,10 @@ _PRICE = (
 )
 _WEIGHT_UNIT = r"(?:[kmµ]?g|lbs?|oz|t|(?:kilo|milli)?gram(?:me)?s?|pounds?|ounces?|tons?|tonnes?|stone)"
 _WEIGHT = rf"{_COUNT}[ -]?{_WEIGHT_UNIT}\b|{_below(_WEIGHT_UNIT)}"
+_VOLUME = (
+    rf"{_COUNT}[ -]?(?:[mcd]?l|litres?|liters?|pints?|gallons?|cups?|tbsps?|tsps?|(?:table|tea)spoon(?:ful)?s?"
+    r"|drops?|tablets?|pills?|pinch(?:es)?)\b"
+)
 _AREA = rf"{_COUNT}[ -]?(?:m²|m2|sq\.? ?(?:m|ft|km)|square \w+|acres?|hectares?|ha)(?!\w)"
 _KOREAN_COUNT = r"(?<![\d.,])(?:\d{1,3}(?:[.,]\d+)*|[한두세네]|열|반|몇|수)\s?"
 _KOREAN_DURATION = (
@@ -106,6 +110,10 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
             ),
             _PRICE,
         ),
+        (
+            r"\bhow much (?:is|are|was|were) (?:an?|the|my|your|our|this|one)\b",
+            rf"{_PRICE}|{_WEIGHT}|{_VOLUME}|{_AREA}|\b(?:half|(?:a|one|two) (?:third|quarter)s?|percent)\b",
+        ),
         (r"\bhow heavy\b|\bhow much\b.*\bweigh", _WEIGHT),
         (r"\bhow loud\b", rf"{_COUNT} ?(?:dB|decibels?)\b"),
         (r"\bin (?:square (?:met(?:er|re)s?|feet)|m²|sqm)", _AREA),
@@ -126,16 +134,23 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
         ),
     )
 )
+_CLOCK = r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\b|o[’']clock|(?:in the (?:morning|afternoon|evening)|at night)\b)"
+_PERIOD = rf"(?:{_COUNT}(?: to | or | ?[-–] ?))?(?:{_TIME})"
 _OTHERS = tuple(  # what a question asks, and the quantities that do not answer it
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(holds, re.IGNORECASE))
     for asks, holds in (
         (
             rf"\bhow many (?!(?:\w+ )?(?:{_LENGTH_UNIT}|{MONEY_UNIT})\b)",
-            rf"{_TIME}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b|(?<![\d.,])\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b",
+            rf"{_CLOCK}|{_PERIOD}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b|(?<![\d.,])\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b",
         ),
         (
             r"\bhow much (?:is|are|was|were|do|does|did|will|would|must|can|should|money|has|have)\b",
-            rf"{_TIME}|{_COUNT} {_LENGTH_UNIT}\b",
+            rf"{_CLOCK}|{_PERIOD}|{_COUNT} {_LENGTH_UNIT}\b",
+        ),
+        (r"\bhow much (?!more|less|longer|time)", rf"{_CLOCK}|\b(?:before|after|until) \d{{1,2}}\b"),
+        (
+            r"\bhow (?:big|large)\b(?!.*\b(?:budget|loan|funds?|debt|deficit|deal|grant|bonus|income)\b)",
+            rf"{_CLOCK}|{_PERIOD}|{_MONEY}|\bhalf (?!of|an?|the)",
         ),
     )
 )

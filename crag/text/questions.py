@@ -282,6 +282,7 @@ _CAPITALISED = lazy_regex(r"\b[A-Z][\w’'-]*")
 _CERTAIN_NAME = lazy_regex(  # two capitalised words in a row, or one that does not start a sentence
     r"\b[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]*", re.MULTILINE
 )
+_COLUMN_NAME = lazy_regex(r"(?:^|(?<=\| )|(?<=— ))[^|—:]{1,60}: (?=[^|—]*(?:\||—|$))")
 _PLACE_NAME = lazy_regex(r"\b(?:in|at|near) (?:the )?[A-Z][\w’'-]*(?:,? [A-Z][\w’'-]*)*")
 _BYLINE = lazy_regex(
     r"^[^\w\n]*(?:(?i:written|text|story|report|photos?) )?[Bb]y:? [A-Z][\w.’'-]+(?:[ ,]+[A-Z][\w.’'-]+)+[^.\n]{0,60}$",
@@ -322,6 +323,8 @@ def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
 def _drop_origin(question: AnalyzedQuestion, text: str) -> str:
     """Return a text without the date of a search result, and without a byline unless its author is asked for."""
     said = _RESULT_DATE.sub("", text)
+    if question.answer_type in ("person", "place"):
+        said = _COLUMN_NAME.sub("", said)
     is_person = question.answer_type == "person" and not _ASKS_AUTHOR.search(question.text)
     return _BYLINE.sub("", said) if is_person else said
 

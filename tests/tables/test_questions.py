@@ -317,6 +317,7 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Sales lines", "How many units did North have in January and South in March?"),
         ("Robot sales", "Which robot sold more?"),
         ("Robot sales", "Which supplier has the highest price?"),
+        ("Deliveries", "What is the maximum weight for D-2?"),
         ("Robot sales", "Which region gave the lowest price?"),
         ("Robot sales", "Which robots were sold in both the north and the south?"),
         ("Deliveries", "How many deliveries were received?"),
