@@ -22,6 +22,7 @@ _OPPOSITES = tuple(
         (r"\bsecond\b", r"\b(?:first|third|fourth|fifth|last|final)\b"),
         (r"\bmost\b", r"\bleast\b"),
         (r"\bmax(?:imum)?\b", r"\bmin(?:imum)?\b"),
+        (r"\b(?:altogether|in (?:total|all)|overall)\b", r"\bfor (?:every|each)\b|\b(?:each|apiece|per (?!cent))"),
         (r"\b(?:adults?)\b", r"\b(?:child(?:ren)?)\b"),
         ("이상|초과", "이하|미만"),
         ("이전", "이후"),
@@ -46,6 +47,33 @@ _ASKS_PRESENT = lazy_regex(  # of what changes: "How many people does it employ?
     r".*\b(?:how (?:many|much)\b.*\b(?:is|are|do|does|has|have)|who(?:['’]s| is| are| has"
     r"| (?:leads|holds|runs|owns|heads|chairs|manages|directs|governs|rules)))\b",
     re.IGNORECASE,
+)
+_UNTIL = r"\b(?:until|till|up to|before) (?:last|the end of|then|\d{4}|(?-i:[A-Z])[a-z]+ \d{4})\b"
+_ASKS_NOW = tuple(  # a question in the present, what used to be, and what is now: "until last year it was four weeks"
+    (lazy_regex(asks, re.IGNORECASE), lazy_regex(former, re.IGNORECASE), lazy_regex(now, re.IGNORECASE))
+    for asks, former, now in (
+        (
+            (
+                r"^(?!.*\b(?:was|were|did|had|ever|until|before|last|former\w*|previous\w*|used to|old)\b)"
+                r".*\b(?:is|are|do|does|can|may|must|has|have)\b"
+            ),
+            (
+                rf"{_UNTIL}.*\b(?:was|were|had|could)\b|\b(?:was|were|had|could)\b.*{_UNTIL}"
+                r"|\b(?:formerly|previously|used to)\b"
+            ),
+            r"\b(?:is|are|has|have|now|current\w*|today|since|will|can|may|must|need|do|does)\b",
+        ),
+        (
+            r"^(?!.*(?:[았었였했]|작년|지난|예전|이전|종전)).*[가-힣]",
+            r"(?:까지는|이전에는|전에는|작년|지난해|종전|예전|기존에는?).*[았었였했](?:습니다|다|어요|고)",
+            r"지금|현재|부터는?|올해|바뀌|변경",
+        ),
+        (
+            r"^(?!.*(?:以前|之前|原[来來先]|[过過]去|去年|此前|曾|旧|舊)).*[\u4e00-\u9fff]",
+            r"(?:以前|原[来來先]|[过過]去|去年|此前|曾)[^，。；]{0,20}(?:[为為是收]|\d)",
+            r"[现現]在|目前|[现現]行|如今|起|改[为為]|今年",
+        ),
+    )
 )
 _DEGREE = lazy_regex(r"\b(very|extremely|highly|(?<!at )least|less(?! than\b)) ([a-z]+)")
 _YEAR = lazy_regex(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
@@ -107,6 +135,9 @@ def _names_another(question: str, sentence: str, context: str) -> bool:
 
 def _is_past(question: str, sentence: str) -> bool:
     """Return whether a sentence only says how something was in some year or before, and the question asks how it is."""
+    for asks, former, now in _ASKS_NOW:
+        if asks.search(question) and former.search(sentence):
+            return not now.search(sentence)
     if not _ASKS_PRESENT.search(question) or _YEAR.search(question):
         return False
     return all(sign.search(sentence) for sign in (_PAST_TIME, _PAST)) and not _PRESENT.search(sentence)

@@ -21,6 +21,7 @@ _ASKS = lazy_regex(  # a term without an article, with "a", or a name: "What is 
     r"|(.{1,20}?)(?:是什[么麼](?:意思)?|的(?:意思|定[义義])是什[么麼])\W*",
     re.IGNORECASE,
 )
+_CODE = lazy_regex(r"\b[A-Za-z]{1,4}-?\d{1,5}[A-Za-z]?$")
 _MEANS = (  # "is blue" says what it is, "is stored in" does not
     r"(?:means?|refers? to|denotes?|stands? for|describes?|consists? of|comprises?"
     r"|(?:is|are|was|were) (?:\w+ )?(?:defined as|called)"
@@ -46,7 +47,12 @@ def find_term(question: str) -> str:
 
 
 def defines(term: str, sentence: str) -> bool:
-    """Return whether a sentence says what a term is: "A bowline is a knot", "a knot called bowline"."""
+    """Return whether a sentence says what a term is: "A bowline is a knot", "a knot called bowline".
+
+    Also a table row that begins with a code: "E06 | Door open".
+    """
+    if (code := _CODE.search(term)) and re.search(rf"(?:^|: ){re.escape(code[0])} ?[|—]", sentence, re.IGNORECASE):
+        return True
     name = r"\W+".join(re.escape(word) for word in term.split())
     form = _DEFINES if re.search("[A-Za-z]", term) else _DEFINES_CJK
     return bool(re.search(form.replace("{name}", name), sentence, re.IGNORECASE))

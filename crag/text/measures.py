@@ -135,13 +135,17 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
     )
 )
 _CLOCK = r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\b|o[’']clock|(?:in the (?:morning|afternoon|evening)|at night)\b)"
+_ADDRESS = r"\b\d{1,4}[a-z]? (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)*"  # 3 Weir Lane
 _PERIOD = rf"(?:{_COUNT}(?: to | or | ?[-–] ?))?(?:{_TIME})"
 _OTHERS = tuple(  # what a question asks, and the quantities that do not answer it
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(holds, re.IGNORECASE))
     for asks, holds in (
         (
             rf"\bhow many (?!(?:\w+ )?(?:{_LENGTH_UNIT}|{MONEY_UNIT})\b)",
-            rf"{_CLOCK}|{_PERIOD}|{_MONEY}|{_COUNT} {_LENGTH_UNIT}\b|(?<![\d.,])\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b",
+            (
+                rf"{_CLOCK}|{_PERIOD}|{_MONEY}|{_ADDRESS}|{_COUNT} {_LENGTH_UNIT}\b"
+                r"|(?<![\d.,])\d[\d.,]*(?!(?:k|m|bn)\b)[a-z]+\b"
+            ),
         ),
         (
             r"\bhow much (?:is|are|was|were|do|does|did|will|would|must|can|should|money|has|have)\b",

@@ -39,6 +39,9 @@ _HOURS = lazy_regex(
 )
 _YEAR = lazy_regex(r"(?<![\d.,:])(?:1\d|20)\d\d(?![\d:])(?![.,]\d)")
 _MONTHS = "|".join(MONTHS)
+_DAY_OF_YEAR = lazy_regex(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:{_MONTHS})\b|\b(?:{_MONTHS}) \d{{1,2}}\b|\d ?월 ?\d+ ?일|\d ?月 ?\d+ ?[日号號]"
+)
 _DATE = lazy_regex(rf"{_YEAR.pattern}|\b(?:{_MONTHS})\b|\d ?[월月]|세기|世[纪紀]|\b(?:centur(?:y|ies)|ago)\b")
 
 
@@ -107,7 +110,7 @@ def tells_other_opening(question: str, text: str) -> bool:
         return True
     names_days = bool(find_days(question) and _OPENING_WORD.search(question))
     if _ASKS_HOURS.search(question) or names_days:
-        return bool(_YEAR.search(text)) and not tells_hours
+        return bool(_YEAR.search(text)) and not (tells_hours or _DAY_OF_YEAR.search(text))
     return bool(_ASKS_OPENING.search(question)) and tells_hours and not _DATE.search(text)
 
 

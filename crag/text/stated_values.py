@@ -153,10 +153,15 @@ def _may_hold_place(text: str) -> bool:
     return bool(names or _PREPOSITION.search(text))
 
 
+def _is_action(word: str, question: AnalyzedQuestion) -> bool:
+    """Return whether a Korean word is a verb of the question as a noun: 주기 of 주는."""
+    return word.endswith("기") and word.removesuffix("기") in question.text
+
+
 def _may_hold_person(question: AnalyzedQuestion, text: str) -> bool:
     if _HANGUL.search(text):
         actors = (found[1] or "" for found in _KOREAN_ACTOR.finditer(text))
-        return any(actor not in question.text or not actor for actor in actors)
+        return any(not actor or not (actor in question.text or _is_action(actor, question)) for actor in actors)
     if _HAN.search(text):
         return True
     holds_every_word = set(extract_terms(question.text)) <= set(extract_terms(text))

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from crag.text.language import extract_terms, is_table_row, split_sentences
 from crag.text.patterns import lazy_regex
+from crag.text.questions import FRAME_TERMS
 from crag.text.table_headers import CAPTION_SEPARATOR, find_header
 from crag.text.word_forms import find_other_forms
 from crag.types import HEADING_SEPARATOR, Knowledge, Passage
@@ -162,8 +163,9 @@ def trim_row(row: str, question: str) -> tuple[str, ...]:
     columns = {at: _match_column(name, asked, years) for at, (name, _) in enumerate(cells) if at and at not in choosing}
     named = {at: terms for at, terms in columns.items() if terms}
     telling = {at for at in named if not any(named[at] < other for other in named.values())}
-    told = {at for at in columns if values[at] & asked}
-    telling = telling or (told and told | {at for at in columns if len(cells[at][1].split()) >= _MIN_REMARK_WORDS})
+    told = {at for at in columns if values[at] & (asked - FRAME_TERMS)}
+    remarks = {at for at in columns if len(cells[at][1].split()) >= _MIN_REMARK_WORDS}
+    telling |= told & remarks if telling or not told else told | remarks
     kept = sorted(telling | choosing)
     written = table_cells(row)
     is_shorter = len(kept) + _MIN_DROPPED_CELLS < len(cells)
