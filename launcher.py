@@ -29,6 +29,7 @@ from crag.errors import CragError
 from crag.server.api_requests import ApiRequests
 from crag.server.browser_identity import BrowserIdentity
 from crag.server.connections import ServerConfig
+from crag.server.download_guard import DownloadGuard
 from crag.server.health import HealthEndpoints
 from crag.server.limits import LimitRequests, RequestLimits
 from crag.server.page_requests import PageRequests
@@ -41,6 +42,7 @@ from crag.text.sanitization import PlainLogFormatter
 from crag.translation import _, find_terminal_language, set_language, translate_text
 from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
+from pages.parts.media_files import sign_media_addresses
 from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_messages
 from pages.parts.routes import Page
 from pages.parts.services import (
@@ -96,6 +98,7 @@ def create_app(settings: Settings, origins: Sequence[str]) -> st.App:
             adopt=adopt_former_key if settings.people == "many" else None,
             login_secret=settings.login["cookie_secret"] if settings.people == "accounts" else "",
         ),
+        Middleware(DownloadGuard),
     ]
     return st.App(SCRIPT, lifespan=lifespan, middleware=middleware, on_script_error=draw_fault)
 
@@ -149,6 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
     keep_undelivered_messages()
     keep_themes()
     draw_in_turns()
+    sign_media_addresses()
     # Streamlit starts the server and passes on no such limits
     uvicorn.Config = partial(ServerConfig, trusted_proxies=settings.trusted_proxies)  # type: ignore[assignment,misc]
     os.umask(0o077)  # what the application writes is for its user alone

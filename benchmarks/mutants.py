@@ -54,6 +54,7 @@ GUARDED = {
         *("crag/server/limits.py", "crag/server/connections.py", "crag/server/request_guard.py"),
         *("crag/server/security_headers.py", "crag/server/page_requests.py", "crag/models/destinations.py"),
         *("crag/server/browser_identity.py", "crag/server/public_access.py", "crag/concurrency/rate_limits.py"),
+        "crag/server/download_guard.py",
     ],
     "programs": [
         *("crag/api/access.py", "crag/api/routes.py", "crag/api/openai_routes.py", "crag/storage/api_tokens.py"),

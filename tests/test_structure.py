@@ -83,6 +83,7 @@ FORBIDDEN_TEXT = (
     "allow_dangerous_deserialization",
     "verify=False",
     'inference_mode="remote"',
+    'type="primary"',  # Streamlit's white on the primary colour is unreadable in one of the themes
 )
 
 

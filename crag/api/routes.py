@@ -97,11 +97,14 @@ def list_collections(caller: Reader) -> dict[str, Any]:
 
 
 @router.get("/documents", tags=["Documents"])
-def list_documents(caller: Reader, collection: str = "") -> dict[str, Any]:
-    """List the documents, newest first."""
-    caller.application.library.check_collection(collection)
-    found = caller.application.library.sources(collection)
-    return {"documents": [reports.source_json(source) for source in found]}
+def list_documents(
+    caller: Reader,
+    collection: str = "",
+    limit: Listed = 100,
+    cursor: Annotated[str, Query(max_length=200, description="The `next_cursor` of the page before")] = "",
+) -> dict[str, Any]:
+    """List the documents, newest first, and how many there are; `next_cursor` is null on the last page."""
+    return reports.source_page_json("documents", caller.application.library.source_page(collection, limit, cursor))
 
 
 @router.get("/documents/{document_id}", tags=["Documents"])

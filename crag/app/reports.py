@@ -20,6 +20,7 @@ from crag.types import AddResult, Conversation, Grade, ModelCall, Passage, Sourc
 if TYPE_CHECKING:
     from crag.app.checklist_facts import Check
     from crag.evaluation.types import Dataset
+    from crag.library.library import SourcePage
 
 
 Json = dict[str, Any]
@@ -45,6 +46,12 @@ def source_json(item: Source) -> Json:
     """Return one entry of `list`."""
     names = "id title own_title author published kind location collection passages pages size added_at found_by space"
     return _fields(item, names)
+
+
+def source_page_json(name: str, page: SourcePage) -> Json:
+    """Return a page of a list, with its sources under `name`."""
+    found = [source_json(source) for source in page.sources]
+    return {name: found, "total": page.total, "next_cursor": page.next_cursor or None}
 
 
 def conversation_json(item: Conversation) -> Json:

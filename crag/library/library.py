@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,16 @@ MAX_TITLE_LENGTH = 200  # characters
 _MAX_CACHED_SUGGESTIONS = 100
 _SUGGESTION_RANK = 2  # a suggested question must find its passage among this many
 _ID_BITS = 63  # of the database
+_CURSOR = re.compile(r"(?P<added_at>\d{1,12}(\.\d{1,20})?)_(?P<id>\w{1,100})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """Some of `total` sources, and the cursor of the next page; empty on the last one."""
+
+    sources: list[Source]
+    total: int
+    next_cursor: str
 
 
 class Library(UserScoped):
@@ -155,6 +166,23 @@ class Library(UserScoped):
     def sources(self, collection: str = "") -> list[Source]:
         """Return the sources of a collection, or all, newest first."""
         return self._hide_questions(self._store.sources(*([sources.c.collection == collection] if collection else [])))
+
+    def source_page(self, collection: str, limit: int, cursor: str = "") -> SourcePage:
+        """Return the newest sources of a collection, or of all, or those that follow an earlier page.
+
+        Raises `BadRequest` for an unknown collection or cursor.
+        """
+        self.check_collection(collection)
+        after = None
+        if cursor:
+            if not (place := _CURSOR.fullmatch(cursor)):
+                raise BadRequest("This cursor is not known.")
+            after = float(place["added_at"]), place["id"]
+        conditions = [sources.c.collection == collection] if collection else []
+        found, total = self._store.page(limit + 1, after, *conditions)
+        shown = found[:limit]
+        next_cursor = f"{shown[-1].added_at!r}_{shown[-1].id}" if len(found) > limit else ""
+        return SourcePage(self._hide_questions(shown), total, next_cursor)
 
     def sources_at(self, locations: Sequence[str]) -> list[Source]:
         """Return the sources of these addresses or paths, newest first."""

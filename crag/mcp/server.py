@@ -14,13 +14,18 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp_types import (
+    INVALID_PARAMS,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitResult,
     InputRequiredResult,
+    ListResourcesResult,
+    PaginatedRequestParams,
     Resource,
     ToolAnnotations,
 )
@@ -52,6 +57,7 @@ _INSTRUCTIONS = (
 _MAY_SEARCH_WEB = ToolAnnotations(read_only_hint=True, open_world_hint=True)
 _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _MAX_PASSAGES = 20
+_LISTED, _MAX_LISTED = 100, 200  # documents on one page
 _NODES = 8  # about the number of steps of an answer, for a progress bar
 
 Result = TypeVar("Result")
@@ -183,14 +189,15 @@ class CragServer(MCPServer):
 
         return {"hits": await _call(find)}
 
-    async def list_documents(self, collection: CollectionName = "") -> dict[str, Any]:
-        """List the documents: id, title, kind, collection, pages."""
-
-        def find() -> list[reports.Json]:
-            self.application.library.check_collection(collection)
-            return [reports.source_json(source) for source in self.application.library.sources(collection)]
-
-        return {"sources": await _call(find)}
+    async def list_documents(
+        self,
+        collection: CollectionName = "",
+        limit: Annotated[int, Field(ge=1, le=_MAX_LISTED, description="How many at most")] = _LISTED,
+        cursor: Annotated[str, Field(max_length=200, description="The next_cursor of the page before")] = "",
+    ) -> dict[str, Any]:
+        """List the documents, newest first: id, title, kind, collection, pages; and how many there are."""
+        page = await _call(self.application.library.source_page, collection, limit, cursor)
+        return reports.source_page_json("sources", page)
 
     async def read_passage(
         self, passage_id: Annotated[int, Field(description="As in the hits of search or the verdicts of ask")]
@@ -236,13 +243,20 @@ class CragServer(MCPServer):
             raise
         return {"sources": [asdict(result) for result in results]}
 
-    async def list_resources(self) -> list[Resource]:
-        """List the documents as resources, each under its own address."""
-        found = await _call(self.application.library.sources)
-        return [
+    async def _handle_list_resources(
+        self, _ctx: ServerRequestContext[Any], params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        """List the documents as resources, each under its own address, page by page."""
+        cursor = (params.cursor if params else None) or ""
+        try:
+            page = await anyio.to_thread.run_sync(self.application.library.source_page, "", _MAX_LISTED, cursor)
+        except CragError as error:
+            raise MCPError(INVALID_PARAMS, str(error)) from error
+        found = [
             Resource(uri=DOCUMENT_ADDRESS.format(source_id=one.id), name=one.title, mime_type="text/plain")
-            for one in found
+            for one in page.sources
         ]
+        return ListResourcesResult(resources=found, next_cursor=page.next_cursor or None)
 
     async def read_document(self, source_id: str) -> str:
         """Return the text of a document, part by part."""

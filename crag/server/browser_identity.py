@@ -32,6 +32,7 @@ FORMER_COOKIE = "crag_person"  # in which earlier versions kept the key of a bro
 LOGIN_COOKIE = "_streamlit_user"
 
 _KEY_HEADER = f"X-Crag-Browser-{secrets.token_hex(8)}"  # of this process alone, so that no client can send it
+_DOWNLOADS_HEADER = f"X-Crag-Downloads-{secrets.token_hex(8)}"  # likewise
 _KEPT = " kept"
 _FORMER_KEY = re.compile(r"[\w-]{43}", re.ASCII)  # later keys are longer: what a cookie names is never one of them
 _SECRET = re.compile(r"[0-9a-f]{64}")
@@ -93,9 +94,17 @@ def is_kept(headers: Mapping[str, str]) -> bool:
     return headers.get(_KEY_HEADER, "").endswith(_KEPT)
 
 
-def headers_of(key: str, *, kept: bool = True) -> dict[str, str]:
-    """Return the header by which pages learn the key of a browser."""
-    return {_KEY_HEADER: key + _KEPT * kept}
+def download_key_from_headers(headers: Mapping[str, str]) -> str:
+    """Return what the browser behind a connection shows for its downloads; empty if it keeps nothing.
+
+    It changes with the login and does not reveal the secret.
+    """
+    return headers.get(_DOWNLOADS_HEADER, "")
+
+
+def headers_of(key: str, *, kept: bool = True, downloads: str = "") -> dict[str, str]:
+    """Return the headers by which pages learn the keys of a browser."""
+    return {_KEY_HEADER: key + _KEPT * kept, _DOWNLOADS_HEADER: downloads}
 
 
 class BrowserIdentity:
@@ -126,7 +135,8 @@ class BrowserIdentity:
         added: list[tuple[str, str]] = []
         if _SECRET.fullmatch(secret):
             key = sha256(secret.encode()).hexdigest()
-            added += headers_of(key, kept=is_kept).items()
+            shown = sha256(f"downloads of {secret} {own.get(_PROOF, '')}".encode()).hexdigest() if is_kept else ""
+            added += headers_of(key, kept=is_kept, downloads=shown).items()
             if is_kept and await self._adopt_former(cookie_parser(cookies).get(FORMER_COOKIE, ""), key):
                 send = _remove_former_cookie(send)
         if self._login_secret and not self._is_proven(own.get(_PROOF, ""), cookie_parser(cookies)):

@@ -47,7 +47,8 @@ class SecurityHeaders:
                     headers["Cache-Control"] = "no-store"
                 if self._is_secure:
                     headers["Strict-Transport-Security"] = _HTTPS_ONLY
-                    message["headers"] = [(name, _make_secure(name, value)) for name, value in message["headers"]]
+            if self._is_secure and "headers" in message:  # a WebSocket sets cookies when it is accepted
+                message["headers"] = [(name, _make_secure(name, value)) for name, value in message["headers"]]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

@@ -340,6 +340,24 @@ class SourceStore(UserScoped):
                 for row in connection.execute(query.order_by(*_NEWEST_FIRST))
             ]
 
+    def page(
+        self, limit: int, after: tuple[float, str] | None, *conditions: ColumnElement[bool]
+    ) -> tuple[list[Source], int]:
+        """Return the newest `limit` sources that meet all conditions, and how many do.
+
+        With `after`, the time and id of a source, which may be gone, only those that come after it are returned.
+        """
+        matching = (*conditions, self._visible(sources))
+        chosen = select(sources.c.id).where(*matching)
+        if after is not None:
+            added_at, source_id = after
+            is_later = and_(sources.c.added_at == added_at, sources.c.id > source_id)
+            chosen = chosen.where((sources.c.added_at < added_at) | is_later)
+        chosen = chosen.order_by(*_NEWEST_FIRST).limit(limit)  # before passages are counted, which takes longer
+        with self.database.read() as connection:
+            total = connection.scalar(select(func.count()).select_from(sources).where(*matching)) or 0
+        return self.sources(sources.c.id.in_(chosen.subquery().select())), total
+
     def long_titles(self, n: int, least: int) -> list[str]:
         """Return the titles of the newest `n` sources with at least so many passages."""
         is_long = select(func.count()).where(passages.c.source_id == sources.c.id).scalar_subquery() >= least

@@ -12,12 +12,13 @@ from typing import Any
 
 from crag.errors import WebSearchFailed
 from crag.settings import is_web_address, url_host
-from crag.types import strip_unstorable
+from crag.text.sanitization import to_one_line
 from crag.websearch.search import FoundPage
 
 LOCAL_PROGRAM = "a local program"
 _TOOL_MARK, _ARGUMENT_MARK = "#", ":"
 _MAX_TOOL_PAGES, _MAX_NAMES = 10, 200  # of a server's list; characters of it in a message
+_LOGGERS = ("mcp.client", "client")  # they log what a server sends
 _MAX_READ_LINKS = 5
 _TEXT_NAMES = ("text", "content", "page_content", "snippet", "description", "summary", "body")
 _TITLE_NAMES = ("title", "name")
@@ -60,10 +61,12 @@ class McpToolBackend:
         with anyio.fail_after(timeout):
             async with self._connect(timeout, statuses) as client:
                 tool = await self._find_tool(client)
-                name = strip_unstorable(tool.name)[:_MAX_NAMES]
+                # Its pattern for results could keep the processor busy for years, and none is needed to read them.
+                client.session.validate_tool_result = _accept_result
+                name = _shorten(tool.name)
                 argument = self._argument or _query_argument(tool.input_schema)
                 if missing := [name for name in tool.input_schema.get("required", ()) if name != argument]:
-                    also = strip_unstorable(", ".join(missing))[:_MAX_NAMES]
+                    also = _shorten(", ".join(missing))
                     raise WebSearchFailed.make("mcp.other_arguments", name=name, missing=also)
                 try:
                     result = await client.call_tool(tool.name, {argument: query})
@@ -82,7 +85,8 @@ class McpToolBackend:
         from mcp.client.streamable_http import streamable_http_client
         from mcp.shared._httpx_utils import create_mcp_http_client
 
-        logging.getLogger("mcp.client").setLevel(logging.CRITICAL)  # it logs what a server sends
+        for name in _LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         if not self._is_remote:
             command, *arguments = shlex.split(self._server) or [""]
             program = StdioServerParameters(command=command, args=arguments)
@@ -125,7 +129,7 @@ class McpToolBackend:
         fitting = [tool for tool in tools if tool.name == self._tool] if self._tool else tools
         if len(fitting) == 1:
             return fitting[0]
-        names = strip_unstorable(", ".join(tool.name for tool in tools))[:_MAX_NAMES] or "none"
+        names = _shorten(", ".join(tool.name for tool in tools)) or "none"
         fault = "mcp.no_tool" if self._tool else "mcp.which_tool"
         raise WebSearchFailed.make(fault, name=self._tool, host=self.host, tools=names)
 
@@ -143,6 +147,15 @@ class McpToolBackend:
         if status in (403, 404, 429) or status >= 500:
             return WebSearchFailed.from_status("search", status, name=self.host, wait="a while")
         return WebSearchFailed.make("mcp.bad_reply", host=self.host)
+
+
+async def _accept_result(*_: object) -> None:
+    """Accept a result that is not of the form that its tool describes."""
+
+
+def _shorten(names: str) -> str:
+    """Return names that a server sent as they may stand in a message."""
+    return to_one_line(names[: 10 * _MAX_NAMES])[:_MAX_NAMES]
 
 
 def _query_argument(schema: dict[str, Any]) -> str:

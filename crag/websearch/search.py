@@ -15,6 +15,7 @@ from crag.errors import HomeFault, WebSearchFailed
 from crag.protocols import MAX_QUERY_LENGTH
 from crag.storage.outbound_log import OutboundLog
 from crag.text.formatting import format_retry_after
+from crag.text.sanitization import to_one_line
 from crag.types import Passage, strip_unstorable
 
 TIMEOUT_SECONDS = 20.0
@@ -95,7 +96,7 @@ class ProviderSearch:
         return Passage(
             id=number,
             source_id="",
-            title=_clean_string(page.title)[:_TITLE_LIMIT] or location or _UNTITLED,
+            title=to_one_line(_clean_string(page.title)[:_TEXT_LIMIT])[:_TITLE_LIMIT] or location or _UNTITLED,
             location=location,
             text=text,
             context=text,

@@ -102,9 +102,7 @@ def _draw_pin_content(run_id: str) -> None:
         )
         st.caption(_pin_hint(pinned, refused=trace.outcome == "not_answered"))
         with st.container(horizontal=True):
-            keep = st.form_submit_button(
-                _("Save") if pinned.answer else _("Pin"), icon=":material/check:", type="primary"
-            )
+            keep = st.form_submit_button(_("Save") if pinned.answer else _("Pin"), icon=":material/check:")
             forget = pinned.answer and st.form_submit_button(_("Unpin"), icon=":material/close:")
     if keep or forget:
         with dialogs.catch_refusals():

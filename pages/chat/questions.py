@@ -127,6 +127,8 @@ def _queue_question(question: str) -> None:
     keep_attachments(conversation.id, question, state.pop_unasked_files())
     if run:
         state.show_trace(run.id)
+    else:  # it waits, and its trace is shown when it begins
+        state.choose_trace_view()
 
 
 def _unsent_messages() -> list[_UnsentMessage]:

@@ -187,6 +187,11 @@ def pop_keep_scroll() -> bool:
 def show_trace(run_id: str) -> None:
     """Show a run in the sidebar; on a phone only select it, since the trace has a drawer there."""
     st.session_state[_SHOWN_RUN_KEY] = run_id
+    choose_trace_view()
+
+
+def choose_trace_view() -> None:
+    """Let the sidebar show a trace instead of the history or notes; on a phone a drawer does."""
     if not is_phone():
         st.session_state[SIDEBAR_VIEW_KEY] = TRACE_VIEW
 

@@ -137,7 +137,6 @@ def _draw_actions(folder: WatchedFolder) -> None:
             st.button(
                 _("Apply {changes}").format(changes=format_count(pending, "change")),
                 icon=":material/check:",
-                type="primary",
                 key=f"apply-{folder.id}",
                 on_click=folders.apply,
                 args=(folder.id,),

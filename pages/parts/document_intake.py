@@ -11,14 +11,14 @@ from crag.ingest.addresses import is_reachable
 from crag.ingest.parse.formats import FORMATS
 from crag.ingest.site import SiteLimits
 from crag.library.example import EXAMPLE_NAME, read_example
-from crag.translation import _
+from crag.translation import _, format_list
 from pages.parts import markdown
 from pages.parts.faults import describe_fault
 from pages.parts.services import application
 
 _UNSAVED_KEY = "unsaved_uploads"
 # Plain words: screen readers read the label literally.
-_UPLOAD_KINDS = (*dict.fromkeys(known.family for known in FORMATS), "ZIP")
+_UPLOAD_KINDS = tuple(dict.fromkeys(known.family for known in FORMATS))
 
 
 def draw_uploader(label: str, collection: str = "") -> None:
@@ -30,7 +30,7 @@ def draw_uploader(label: str, collection: str = "") -> None:
     generation = st.session_state.setdefault("upload_generation", 0)
     key = f"upload-{generation}"
     st.file_uploader(
-        f"{label}: {', '.join(map(_, _UPLOAD_KINDS))}",
+        _("{label}: {kinds}, also as ZIP").format(label=label, kinds=format_list([*map(_, _UPLOAD_KINDS)], "or")),
         accept_multiple_files=True,
         max_upload_size=application().settings.max_upload_mb,
         key=key,

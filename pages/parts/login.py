@@ -36,7 +36,7 @@ def _draw_login(error: NotLoggedIn) -> None:
     if reason:
         st.warning(markdown.escape_line(reason, 300), icon=":material/warning:")
     with st.container(horizontal=True):
-        st.button(_("Log in"), icon=":material/login:", type="primary", on_click=st.login)
+        st.button(_("Log in"), icon=":material/login:", on_click=st.login)
         if is_refused:
             st.button(_("Log out"), icon=":material/logout:", type="tertiary", on_click=st.logout)
 

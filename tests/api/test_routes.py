@@ -58,6 +58,19 @@ def test_a_document_is_added_followed_found_and_removed(api):
     assert api.get("/api/v1/collections").json()["collections"][0]["sources"] == 2
 
 
+def test_documents_are_listed_page_by_page(api, application):
+    for n in range(3):
+        application.library.pipeline.add_bytes(f"{n}.md", f"Boat {n}.".encode())
+    pages, cursor = [], ""
+    while not pages or cursor:
+        pages.append(api.get("/api/v1/documents", params={"limit": 3, "cursor": cursor}).json())
+        cursor = pages[-1]["next_cursor"]
+    assert [[one["title"] for one in page["documents"]] for page in pages] == [["2.md", "1.md", "0.md"], ["Light"]]
+    assert {page["total"] for page in pages} == {4}
+    everything = api.get("/api/v1/documents").json()
+    assert everything == {"documents": pages[0]["documents"] + pages[1]["documents"], "total": 4, "next_cursor": None}
+
+
 def test_a_document_is_renamed_and_gets_its_own_title_back(api):
     (document,) = api.get("/api/v1/documents").json()["documents"]
     path = f"/api/v1/documents/{document['id']}"
@@ -357,6 +370,8 @@ def test_nul_is_no_fault_of_the_server(api):
     [
         ("GET", "/api/v1/documents/unknown", None, 404, "no longer"),
         ("GET", "/api/v1/documents?collection=Nowhere", None, 400, "There are: Documents."),
+        ("GET", "/api/v1/documents?cursor=x", None, 400, "This cursor is not known."),
+        ("GET", "/api/v1/documents?limit=201", None, 422, ""),
         ("GET", "/api/v1/search?q=x&collection=Nowhere", None, 400, "There are: Documents."),
         ("GET", "/api/v1/runs/unknown", None, 404, "This answer no longer exists."),
         ("GET", "/api/v1/jobs/unknown", None, 404, "There is no such job."),

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
+from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
-from mcp_types import CallToolResult, ResourceLink, TextContent
+from mcp_types import CallToolResult, ListToolsResult, ResourceLink, TextContent, Tool
 from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
@@ -69,8 +70,20 @@ def make_server() -> MCPServer:
     return server
 
 
+def make_described(tool: Tool, found: dict[str, Any]) -> Server[Any]:
+    """A server with one tool, described by whatever the tool says of itself, which finds this."""
+
+    async def list_tools(_context: object, _params: object) -> ListToolsResult:
+        return ListToolsResult(tools=[tool])
+
+    async def call_tool(_context: object, _params: object) -> CallToolResult:
+        return CallToolResult(content=[TextContent(text="About NBA")], structured_content=found)
+
+    return Server("described", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
 @contextmanager
-def serving(server: MCPServer, token: str = "") -> Iterator[str]:
+def serving(server: MCPServer | Server[Any], token: str = "") -> Iterator[str]:
     """Yield the address of the server; with a token it refuses requests without."""
     inner = server.streamable_http_app()
 

@@ -120,6 +120,9 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     ben.get_by_role("button", name="Create a link").click()
     link = ben.get_by_role("dialog").get_by_text(f"{address}/shared?link=").inner_text()
     assert violations(ben) == []
+    with ben.expect_download() as handed:
+        ben.get_by_role("dialog").get_by_role("button", name="Markdown").locator("visible=true").click()
+    assert [one.request.get(handed.value.url).status for one in (ann, eve, ben)] == [404, 404, 200]
 
     eve.context.add_cookies(ann.context.cookies())  # as a program behind another port gets and sets them
     eve.goto(link)

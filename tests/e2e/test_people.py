@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -90,8 +91,11 @@ def _export_and_leave_by_keyboard(page: Page) -> None:
     settled(page)
     page.get_by_role("button", name="Edit").locator("visible=true").first.click()
     page.get_by_role("menuitem", name="Export").click()
-    with page.expect_download():
+    with page.expect_download() as handed:
         page.get_by_role("dialog").get_by_role("button", name="Markdown").locator("visible=true").click()
+    assert QUESTION in handed.value.path().read_text(encoding="utf-8")
+    assert page.request.get(handed.value.url).status == 200
+    assert httpx.get(handed.value.url).status_code == 404, "its address alone opens nothing"
     assert violations(page) == []
     page.evaluate("document.activeElement.blur()")  # as it does where the button is disabled while busy
     page.keyboard.press("Escape")

@@ -16,7 +16,7 @@ import httpx
 import psutil
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Error, Page, Response, expect
+from playwright.sync_api import Browser, BrowserContext, Cookie, Error, Page, Response, expect
 
 from crag.app.application import open_application
 from crag.server.connections import ServerConfig
@@ -103,6 +103,10 @@ def _reload(page: Page) -> Response | None:
             return answer
 
 
+def _downloads_cookies(context: BrowserContext, address: str) -> list[Cookie]:
+    return [one for one in context.cookies(f"{address}/media/a") if one["name"].startswith("crag_downloads_")]
+
+
 def test_a_killed_process_is_replaced_by_the_other(
     browser: Browser, replicas: tuple[str, dict[str, str]], tmp_path: Path
 ):
@@ -113,6 +117,8 @@ def test_a_killed_process_is_replaced_by_the_other(
     expect(badge(page, "from your documents")).to_be_visible()
     cookies = {cookie["name"]: cookie for cookie in context.cookies(address)}
     assert cookies["_streamlit_xsrf"]["secure"]
+    (of_downloads,) = _downloads_cookies(context, address)
+    assert of_downloads["secure"]
     serving = cookies["crag_replica"]["value"]
 
     kill_server(servers[serving])
@@ -122,6 +128,7 @@ def test_a_killed_process_is_replaced_by_the_other(
     expect(badge(page, "from your documents")).to_be_visible()
     other = {cookie["name"]: cookie["value"] for cookie in context.cookies(address)}["crag_replica"]
     assert {serving, other} == {"one", "two"}
+    assert _downloads_cookies(context, address) == [of_downloads], "the same from every process"
     context.close()
     log = (tmp_path / "log").read_text(encoding="utf-8")
     assert "/_stcore/stream" in log

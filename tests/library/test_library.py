@@ -13,6 +13,7 @@ from crag.errors import BadRequest, HomeFault, ModelFault, NotFound, Stopped
 from crag.storage import sources
 from crag.storage.outbound_log import OutboundLog
 from crag.storage.tables import removed_passages, removed_sources, removed_vectors, vectors
+from crag.storage.tables import sources as source_table
 from crag.types import DEFAULT_COLLECTION
 from tests.crashing import check_whole
 from tests.doubles.library import open_library
@@ -51,6 +52,24 @@ def test_what_a_search_sends_is_recorded_for_the_user_who_searches(library, embe
     library.search("What whistles?")
     assert [one.what for one in outbound_log.for_user("ann").entries()] == ["What whistles?", "Which animal sleeps?"]
     assert [one.what for one in outbound_log.for_user("ben").entries()] == ["What whistles?"]
+
+
+def test_documents_are_listed_page_by_page_whatever_changes_meanwhile(library):
+    ids = [library.pipeline.add_bytes(f"{n}.md", f"Kettle {n}.".encode()).id for n in range(5)]
+    library.pipeline.add_bytes("other.md", NOTES, collection="Other")
+    with library._database.write() as connection:  # of the same moment
+        connection.execute(source_table.update().where(source_table.c.id.in_(ids[:4])).values(added_at=1000.25))
+    newest_first = [ids[4], *sorted(ids[:4])]
+    first = library.source_page(DEFAULT_COLLECTION, 2)
+    assert ([one.id for one in first.sources], first.total) == (newest_first[:2], 5)
+    library.remove([newest_first[1], newest_first[4]])  # where the next page begins, and what would be the last one
+    library.pipeline.add_bytes("new.md", b"Kettle 5.")
+    second = library.source_page(DEFAULT_COLLECTION, 2, first.next_cursor)
+    assert ([one.id for one in second.sources], second.total, second.next_cursor) == (newest_first[2:4], 4, "")
+    assert library.source_page("", 200).total == 5
+    for collection, cursor in ((DEFAULT_COLLECTION, "x"), (DEFAULT_COLLECTION, "nan_a"), ("Nowhere", "")):
+        with pytest.raises(BadRequest):
+            library.source_page(collection, 2, cursor)
 
 
 def test_a_passage_knows_its_place_and_its_context(library):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from mcp import MCPError
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import ElicitResult
@@ -78,7 +79,13 @@ async def test_documents_are_added_listed_searched_and_read(application):
         assert [source["title"] for source in listed] == ["Ferry", "Light"]
         hits = (await client.call_tool("search", {"query": "ferry", "passages": 1})).structured_content["hits"]
         assert [hit["title"] for hit in hits] == ["Ferry"]
+        first = (await client.call_tool("list_documents", {"limit": 1})).structured_content
+        second = (await client.call_tool("list_documents", {"cursor": first["next_cursor"]})).structured_content
+        assert ([*first["sources"], *second["sources"]], first["total"], second["next_cursor"]) == (listed, 2, None)
         resources = (await client.list_resources()).resources
+        assert (await client.list_resources(cursor=first["next_cursor"])).resources == resources[1:]
+        with pytest.raises(MCPError, match="This cursor is not known"):
+            await client.list_resources(cursor="x")
         assert {one.name for one in resources} == {"Ferry", "Light"}
         light = next(one for one in resources if one.name == "Light")
         (content,) = (await client.read_resource(light.uri)).contents
@@ -123,6 +130,7 @@ async def test_a_folder_of_this_machine_is_added_without_what_is_no_file(applica
         ),
         ("search", {"query": "x", "collection": "Nowhere"}, "There is no collection “Nowhere”."),
         ("list_documents", {"collection": "Nowhere"}, "There is no collection “Nowhere”."),
+        ("list_documents", {"cursor": "x"}, "This cursor is not known."),
         ("ask", {"question": "Why?", "conversation": "unknown"}, "This conversation no longer exists."),
         ("search", {"query": "x", "passages": 1000}, "20"),
         ("read_passage", {"passage_id": 999}, "There is no such passage."),

@@ -103,6 +103,14 @@ def test_the_choice_of_the_settings_is_the_language_of_the_page(chat, services):
     assert services.preferences.language() == "ko"
 
 
+@pytest.mark.parametrize("language", ["zh_Hans", "zh_Hant"])
+def test_a_list_has_the_punctuation_of_its_language(chat, services, language):
+    services.preferences.save_language(language)
+    label = chat.run().file_uploader[0].label
+    assert "：PDF、Office、" in label
+    assert not {":", ","} & {*label}
+
+
 @pytest.mark.parametrize(
     ("tag", "language"),
     [("ko-KR", "ko"), ("zh-TW", "zh_Hant"), ("zh-HK", "zh_Hant"), ("zh-CN", "zh_Hans"), ("en-GB", "en"), ("xx", "en")],

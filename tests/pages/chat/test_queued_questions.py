@@ -33,6 +33,17 @@ def test_every_waiting_question_has_a_row_that_can_be_moved_and_removed(chat, ta
     assert not {"Move up", "Move down"} & {*labels(chat)}
 
 
+def test_a_sent_question_brings_the_trace_into_the_sidebar_whether_it_waits_or_not(chat, tavily):
+    chat.run().session_state["sidebar_view"] = "History"
+    wait_for_consent(chat)
+    assert chat.session_state["sidebar_view"] == "Trace"
+    chat.session_state["sidebar_view"] = "History"
+    chat.run().chat_input[0].set_value("When is the grinder cleaned?").run()
+    assert said(chat, "Waiting: decide about the web search first.")
+    assert chat.session_state["sidebar_view"] == "Trace"
+    assert any(step.label.startswith("Search the web") for step in chat.sidebar.expander)
+
+
 def test_waiting_questions_are_there_after_a_reload_and_can_be_edited(chat, tavily):
     queue_two(chat, tavily)
     press(chat, "queued-Edit-")
