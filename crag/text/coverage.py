@@ -351,7 +351,7 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
     asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
     if _cjk_reader(asked) is korean:
         words = korean.find_missing_words(asked, text, around)
-        states = _holds_value(question, text) and may_hold_value(question, text)
+        states = _holds_value(question, text) and (question.answer_type != "person" or may_hold_value(question, text))
         states = states and not korean.lacks_reason(asked, text)
     else:
         words = chinese.find_missing_words(asked, whole) + chinese.find_missing_letters(asked, whole)

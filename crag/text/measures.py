@@ -135,7 +135,10 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
     )
 )
 _CLOCK = r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\b|o[’']clock|(?:in the (?:morning|afternoon|evening)|at night)\b)"
-_ADDRESS = r"\b\d{1,4}[a-z]? (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)*"  # 3 Weir Lane
+_ADDRESS = (  # 3 Weir Lane
+    r"\b\d{1,4}[a-z]? (?-i:[A-Z]\w+ ){1,3}(?-i:Lane|Street|St|Road|Rd|Avenue|Ave|Drive|Close|Way|Square|Hill|Court|Row"
+    r"|Terrace|Place|Gardens)\b"
+)
 _PERIOD = rf"(?:{_COUNT}(?: to | or | ?[-–] ?))?(?:{_TIME})"
 _OTHERS = tuple(  # what a question asks, and the quantities that do not answer it
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(holds, re.IGNORECASE))
