@@ -106,6 +106,8 @@ _CLAUSE_BORDER = lazy_regex(
     r"(?<!\d),|,(?!\d)|[;:()—“”\"，；：、。（）「」『』]|\b(?:but|and|which|although|while|whereas|because|so)\b|(?<=지만)\s|(?<=으나)\s|(?<=는데)\s|(?<=[고며])\s"
 )
 _HAN = lazy_regex("[\u4e00-\u9fff]")
+_OBJECT_VERB = lazy_regex(r"([가-힣]{2,}?)(?:을|를) ([가-힣]{2,})")
+_VERB_STEM = 2  # syllables
 _MIN_SHARED_LETTERS = 2  # of Chinese words, which one letter may part: 得了奖, 得奖
 
 
@@ -119,7 +121,9 @@ def is_contrary(question: str, sentence: str, context: str = "") -> bool:
         for asked, other in (pair, pair[::-1]):
             if asked.search(question) and other.search(sentence) and not asked.search(sentence):
                 return True
-    if _names_another(question, sentence, context) or _is_past(question, sentence) or _is_milder(question, sentence):
+    if _names_another(question, sentence, context) or _is_done_to_another(question, sentence):
+        return True
+    if _is_past(question, sentence) or _is_milder(question, sentence):
         return True
     return not (_ASKS_NEGATIVE.search(question) or _ASKS_WHETHER.match(question)) and _denies(question, sentence)
 
@@ -141,6 +145,15 @@ def _is_past(question: str, sentence: str) -> bool:
     if not _ASKS_PRESENT.search(question) or _YEAR.search(question):
         return False
     return all(sign.search(sentence) for sign in (_PAST_TIME, _PAST)) and not _PRESENT.search(sentence)
+
+
+def _is_done_to_another(question: str, sentence: str) -> bool:
+    """Return whether a Korean sentence does to another thing what is asked of one: 사원증을 잃다, 노트북을 잃다."""
+    done = {(noun, verb[:_VERB_STEM]) for noun, verb in _OBJECT_VERB.findall(sentence)}
+    return any(
+        noun not in sentence and any(verb[:_VERB_STEM] == other for _, other in done)
+        for noun, verb in _OBJECT_VERB.findall(question)
+    )
 
 
 def _is_milder(question: str, sentence: str) -> bool:

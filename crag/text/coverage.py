@@ -47,6 +47,7 @@ from crag.text.tables import label_table_rows
 from crag.types import Passage
 
 _MIN_LIST_ITEMS = 2
+_MIN_CLAUSES = 2
 _MAX_WINDOWS = 8
 _MAX_REFERENCES = 3
 _MIN_WEIGHT_SHARE = 0.4
@@ -57,9 +58,10 @@ _REFERENCE = lazy_regex(
     re.IGNORECASE,
 )
 _DEFINITE_NOUN = lazy_regex(
-    r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?the ((?:[\w-]+\s){1,3})",
+    r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?the ((?:(?-i:[a-z-]+)\s){1,3})",
     re.IGNORECASE,
 )
+_CLAUSE_END = lazy_regex(r"[;；]|(?<=[고며]),\s|(?<=[하되이있없주받]고)\s|(?<=[하되이으]며)\s")
 _PAIR = lazy_regex(r"\b([^\W\d_][\w-]{2,}) (?:and|or|&) ([^\W\d_][\w-]{2,})\b", re.IGNORECASE)
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
@@ -177,11 +179,30 @@ class BuiltinCoverageCheck(CoverageCheck):
         """Return whether one sentence states everything in the form asked for, and nothing to the contrary."""
         if is_contrary(question.text, sentence.text, sentence.context) or find_gaps(question, sentence, self._embedder):
             return False
+        if self._tells_value_of_another(question, sentence):
+            return False
         if question.is_cjk:
             return True
         if not _names_topic(question, sentence) or _is_about_other_half(question, sentence):
             return False
         return english.has_form(question, sentence, self._embedder)
+
+    def _tells_value_of_another(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
+        """Return whether the clause about the question's topic holds no value: "Bikes cost £5; cars park behind"."""
+        clauses = [clause for clause in _CLAUSE_END.split(sentence.text) if clause.strip()]
+        if len(clauses) < _MIN_CLAUSES or is_table_row(sentence.text):
+            return False
+        terms = [frozenset(extract_terms(clause)) for clause in clauses]
+        for topic, parts in find_topics(question):
+            about = [
+                clause
+                for clause, held in zip(clauses, terms, strict=True)
+                if holds_topic(question, topic, parts, clause, held)
+            ]
+            if 0 < len(about) < len(clauses):
+                around = f"{sentence.context} {sentence.text}"
+                return all(find_gaps(question, Quotation(clause, around), self._embedder).value for clause in about)
+        return False
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""

@@ -63,6 +63,15 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
             r"\bwhat (?:is|are|was|were) .*\bmade (?:of|from|out of|up of)\b",
             r"\b(?:made|consist\w*|compos\w+|contain\w*|compris\w+|form\w*|built|construct\w*|alloy|mix\w*)\b",
         ),
+        (
+            r"\bwhat time (?!of|period|zone|frame)",
+            (
+                r"\d[:.]\d\d|\d ?[ap]\.?m\b|\d ?[h시点點]|\bo[’']clock\b"
+                r"|\b(?:noon|midday|midnight|dawn|dusk|sunrise|sunset)\b"
+                r"|\b(?:at|from|by|until|till|before|after) (?:half past |quarter (?:past|to) )?(?:\d{1,2}|one|two"
+                r"|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b(?! (?:days?|weeks?|months?|years?))"
+            ),
+        ),
         (r"\b(?:(?:tele)?phone|fax|mobile) numbers?\b", r"\d(?:[ ()/.-]{0,2}\d){4}"),
         (r"\be-?mail(?: address(?:es)?)?\W*$", r"\w@\w"),
         (
@@ -106,6 +115,11 @@ _NO_PURPOSE = lazy_regex(
 _ASKS_FOR_COUNTED = lazy_regex(rf"\s*(?:(?:what|which) (?:are|were) |name |list )the ({SEVERAL})\b", re.IGNORECASE)
 _ASKS_WHICH = lazy_regex(r"\W*(?:which|what) ([a-z]{3,}s) (?:are|were|have|had|do|did|can|may|must)\b", re.IGNORECASE)
 _WHICH_ONE = lazy_regex(r"\W*which (?:of (?:the|my|our|your|these|those) )?([a-z]{3,})\b", re.IGNORECASE)
+_ASKS_COMPANY = lazy_regex(
+    r"\b(?:which|what) (?:[a-z]+ )?(?:company|firm|bank|insurer|supplier|manufacturer|contractor|agency|brand)\b",
+    re.IGNORECASE,
+)
+_CAPITALISED = lazy_regex(r"\b[A-Z][\w’'&-]*")
 _NAMELESS = lazy_regex(r"\W*(?:we|you|i|they|he|she|it)\b", re.IGNORECASE)
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
@@ -307,12 +321,21 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
             return False
     if (kind := _ASKS_WHICH.match(question.text)) and _counts_only(kind[1], quoted):
         return False
+    if _ASKS_COMPANY.search(question.text) and not _names_other(question, quoted.text):
+        return False
     if (kind := _WHICH_ONE.match(question.text)) and _NAMELESS.match(quoted.text) and kind[1] not in quoted.text:
         return False
     if _ASKS_PRICE.search(question.text) and _prices_something_else(question, quoted):
         return False
     is_kind_open = question.answer_type not in SINGLE_VALUE_TYPES
     return not is_kind_open or _names_kind(question, f"{quoted.text} {quoted.context}", embedder)
+
+
+def _names_other(question: AnalyzedQuestion, text: str) -> bool:
+    """Return whether a text has a capitalised word, other than at its start, that the question does not have."""
+    found = (one[0] for one in _CAPITALISED.finditer(text) if one.start() and text[one.start() - 2] not in ".!?")
+    terms = (set(extract_terms(word)) for word in found)
+    return any(named and question.weights.keys().isdisjoint(named) for named in terms)
 
 
 def _counts_only(kind: str, quoted: Quotation) -> bool:

@@ -73,10 +73,11 @@ _PRICE = (
     rf"{_MONEY}|\b(?:EUR|GBP|USD|CHF|CAD|AUD|Rs)\.?\)?:? ?{_AMOUNT}|{_below(MONEY_UNIT)}"
     r"|\bno (?:extra )?(?:charge|cost|fee)\b|\bnothing\b"
     r"|\bfree\b(?! (?:on|of(?! charge)|from|up|the|an?|your|space|slots?|places?|seats?|choice|time|day|hand)\b)"
-    rf"|(?<![\w.,]){_AMOUNT} ?(?:[€£%]|(?:p|kr|CHF|yen|yuan|rupees?|francs?|crowns?|per ?cent)\b)"
+    rf"|(?<![\w.,]){_AMOUNT} ?(?:[€£]|(?:p|kr|CHF|yen|yuan|rupees?|francs?|crowns?)\b)"
     rf"|(?<![\d.,:])\d+[.,]\d\d(?![\d.,:])"
     rf"|\b(?:prices?|costs?|fees?|amount|rates?|total)\b[^.;:|]{{0,12}}: ?{_AMOUNT}"
 )
+_PERCENT = rf"{_AMOUNT} ?(?:%|per ?cent\b)"
 _WEIGHT_UNIT = r"(?:[kmµ]?g|lbs?|oz|t|(?:kilo|milli)?gram(?:me)?s?|pounds?|ounces?|tons?|tonnes?|stone)"
 _WEIGHT = rf"{_COUNT}[ -]?{_WEIGHT_UNIT}\b|{_below(_WEIGHT_UNIT)}"
 _VOLUME = (
@@ -105,14 +106,15 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
         (r"\bhow often\b", _FREQUENCY),
         (
             (
-                rf"(?<!by )\bhow much (?!more|less|longer)(?!.*\bhow\b).*\b{_PRICED}\b"
+                r"\bhow much (?!more|less|longer)(?!.*\bhow\b).*\b(?:costs?|prices?)\W*$"
                 r"|\bwhat\b[^?]{0,60}\bcosts?\W*$|\bprice of\b"
             ),
             _PRICE,
         ),
+        (rf"(?<!by )\bhow much (?!more|less|longer)(?!.*\bhow\b).*\b{_PRICED}\b", rf"{_PRICE}|{_PERCENT}"),
         (
             r"\bhow much (?:is|are|was|were) (?:an?|the|my|your|our|this|one)\b",
-            rf"{_PRICE}|{_WEIGHT}|{_VOLUME}|{_AREA}|\b(?:half|(?:a|one|two) (?:third|quarter)s?|percent)\b",
+            rf"{_PRICE}|{_PERCENT}|{_WEIGHT}|{_VOLUME}|{_AREA}|\b(?:half|(?:a|one|two) (?:third|quarter)s?|percent)\b",
         ),
         (r"\bhow heavy\b|\bhow much\b.*\bweigh", _WEIGHT),
         (r"\bhow loud\b", rf"{_COUNT} ?(?:dB|decibels?)\b"),
