@@ -70,7 +70,7 @@ _ASKS_NOW = tuple(  # a question in the present, what used to be, and what is no
         ),
         (
             r"^(?!.*(?:以前|之前|原[来來先]|[过過]去|去年|此前|曾|旧|舊)).*[\u4e00-\u9fff]",
-            r"(?:以前|原[来來先]|[过過]去|去年|此前|曾)[^，。；]{0,20}(?:[为為是收]|\d)",
+            r"^[^，。；]{0,10}(?:以前|之前|原[来來先]|[过過]去|去年|此前)[^，。；]{0,20}(?:[为為是收]|\d)",
             r"[现現]在|目前|[现現]行|如今|起|改[为為]|今年",
         ),
     )
@@ -106,7 +106,7 @@ _CLAUSE_BORDER = lazy_regex(
     r"(?<!\d),|,(?!\d)|[;:()—“”\"，；：、。（）「」『』]|\b(?:but|and|which|although|while|whereas|because|so)\b|(?<=지만)\s|(?<=으나)\s|(?<=는데)\s|(?<=[고며])\s"
 )
 _HAN = lazy_regex("[\u4e00-\u9fff]")
-_OBJECT_VERB = lazy_regex(r"([가-힣]{2,}?)(?:을|를) ([가-힣]{2,})")
+_OBJECT_VERB = lazy_regex(r"(?<![가-힣])(?!무엇|누구|어[떤느디]|무슨|얼마|몇)([가-힣]{2,}?)(?:을|를) ([가-힣]{2,})")
 _VERB_STEM = 2  # syllables
 _MIN_SHARED_LETTERS = 2  # of Chinese words, which one letter may part: 得了奖, 得奖
 

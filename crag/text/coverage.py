@@ -199,7 +199,7 @@ class BuiltinCoverageCheck(CoverageCheck):
                 for clause, held in zip(clauses, terms, strict=True)
                 if holds_topic(question, topic, parts, clause, held)
             ]
-            if 0 < len(about) < len(clauses):
+            if about and clauses[0] not in about:  # whose subject may be that of the clauses after it, too
                 around = f"{sentence.context} {sentence.text}"
                 return all(find_gaps(question, Quotation(clause, around), self._embedder).value for clause in about)
         return False
