@@ -14,7 +14,6 @@ from crag.cli.main import main
 from crag.settings import Settings
 from tests.crashing import Forked
 from tests.doubles.ollama import closed_address
-from tests.forked import forked
 from tests.served import serve
 from tests.waiting import PATIENCE, wait_until
 
@@ -253,18 +252,3 @@ sys.exit(run(sys.argv[1:]))
         printed, _ = watching.communicate(timeout=PATIENCE)
     document = json.loads(printed)
     assert (watching.returncode, document["removed"], document["complete"]) == (0, ["ferry.md"], True)
-
-
-def test_the_application_itself_takes_what_is_sent(folder, tmp_path, capsys):
-    home = str(tmp_path / "whole")
-    assert main(["tokens", "make", "sender", "--scope", "write", "--home", home, "--json"]) == 0
-    secret = json.loads(capsys.readouterr().out)["token"]["secret"]
-    with forked(tmp_path / "whole", CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin") as address:
-        sent = ["send", str(folder), "--to", address, "--token", secret, "--home", str(tmp_path / "home"), "--json"]
-        assert main(sent) == 0
-        assert statuses(json.loads(capsys.readouterr().out)) == {"ferry.md": "added", "old/bridge.md": "added"}
-        (folder / "ferry.md").unlink()
-        assert main(sent) == 0
-    capsys.readouterr()
-    assert main(["list", "--home", home, "--json"]) == 0
-    assert [one["title"] for one in json.loads(capsys.readouterr().out)["sources"]] == ["bridge.md"]

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.endurance.cold_load import load_slowly
 from tests.endurance.crowd import live_with_a_crowd
 from tests.endurance.kills import kill_often
 from tests.endurance.neighbours import live_together
@@ -22,14 +21,6 @@ def test_several_processes_share_one_home(tmp_path):
     ledger = live_together(tmp_path, seconds=1)
     assert ledger.deeds
     assert ledger.errors == []
-
-
-def test_a_slow_model_load_is_waited_for_and_reported(tmp_path):
-    seen = load_slowly(tmp_path, seconds=3)
-    assert (seen.trace.state, seen.trace.outcome) == ("done", "documents")
-    assert {told.kind for told, _ in seen.waits} == {"answering"}
-    seconds = [waited for _, waited in seen.waits]
-    assert max(seconds) > 2
 
 
 def test_people_at_once_see_nothing_of_each_other(tmp_path):

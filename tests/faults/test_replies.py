@@ -85,11 +85,10 @@ def test_before_a_word_is_written(application, ollama, row, monkeypatch):
     assert_all_is_well(application, ollama, conversation)
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
-def test_60_busy_at_first_and_then_fine(application, ollama, times, monkeypatch):
+def test_60_busy_at_first_and_then_fine(application, ollama, monkeypatch):
     monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
     busy = Say(status=503, error="server busy, please try again.  maximum pending requests exceeded")
-    when_writing(ollama, *[busy] * times)
+    when_writing(ollama, *[busy] * 3)
     trace = ask(application)
     assert (trace.state, trace.outcome, trace.error, trace.notes) == ("done", "documents", "", [])
     assert trace.text == ANSWER
