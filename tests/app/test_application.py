@@ -16,12 +16,13 @@ from crag.errors import HomeFault
 from crag.evaluation.types import Dataset, EvaluationPlan, Example, Variant
 from crag.events import PassageGraded, TokensWritten
 from crag.options import GraderKind, ModelParameters, RunOptions
-from crag.runs.trace import Trace
 from crag.settings import Settings
 from crag.sharing.backup import write_backup
 from crag.sharing.restore import restore_backup
 from crag.storage.tables import evaluations
 from crag.types import ignore_progress
+from tests import applications
+from tests.applications import wait
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
@@ -72,12 +73,8 @@ def opened(tmp_path):
         application.close()
 
 
-def wait(run) -> Trace:
-    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
-
-
-def ask(application, question=QUESTION, **options) -> Trace:
-    return wait(application.runs.start(None, question, RunOptions(**options)))
+def ask(application, **options):
+    return applications.ask(application, QUESTION, **options)
 
 
 def test_opening_loads_nothing_heavy(tmp_path):
@@ -271,7 +268,7 @@ def test_parallel_questions_are_queued_fairly(opened):
         told = [run.current_wait() for run in runs]
         assert [(wait.kind, wait.place) for wait in told] == [("answering", 0), ("queued", 1), ("queued", 2)]
         gate.set()
-        assert [trace.state for trace in map(finished, runs)] == ["done"] * 3
+        assert [trace.state for trace in map(wait, runs)] == ["done"] * 3
         assert ollama.most_at_once == 1
         assert [run.current_wait() for run in runs] == [None] * 3
 
@@ -289,9 +286,9 @@ def test_builtin_runs_are_queued_for_the_processor(opened):
         assert {wait.kind for wait in waits} == {"queued"}
         assert {wait.place for wait in waits} == {1, 2}
         application.runs.stop(stopped.id)
-        assert finished(stopped).state == "stopped"
+        assert wait(stopped).state == "stopped"
         assert not run.ended
-    assert finished(run).state == "done"
+    assert wait(run).state == "done"
     assert run.current_wait() is None
 
 
@@ -311,11 +308,7 @@ def test_a_run_that_waits_for_its_model_lets_others_compute(opened):
         runs = [application.runs.start(None, QUESTION, options) for _ in range(count)]
         wait_until(lambda: all((wait := run.current_wait()) and wait.kind == "answering" for run in runs))
         gate.set()
-        assert [trace.state for trace in map(finished, runs)] == ["done"] * count
-
-
-def finished(run):
-    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
+        assert [trace.state for trace in map(wait, runs)] == ["done"] * count
 
 
 @pytest.fixture

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.app.reports import answer_json
 from crag.inspection.run_labels import answer_badge
 from crag.options import RunOptions
 from crag.runs.trace import Trace
-from crag.settings import Settings
+from tests import applications
+from tests.applications import opened_with, wait
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
@@ -32,12 +33,8 @@ def server() -> Iterator[ScriptedOllama]:
 
 @pytest.fixture(scope="module")
 def application(server: ScriptedOllama, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    settings = Settings(home=tmp_path_factory.mktemp("home"), ollama_host=server.url, embedder="builtin")
-    opened = open_application(settings)
-    for name, text in DOCUMENTS.items():
-        opened.library.pipeline.add_bytes(name, text.encode())
-    yield opened
-    opened.close()
+    with opened_with(tmp_path_factory.mktemp("home"), DOCUMENTS, ollama_host=server.url) as opened:
+        yield opened
 
 
 def judges(asked: Asked) -> bool:
@@ -55,8 +52,7 @@ def reply(ollama: ScriptedOllama, judged: Say) -> None:
 
 
 def ask(application: Application, **options: object) -> Trace:
-    run = application.runs.start(None, QUESTION, RunOptions(**{"model": "ollama:llama3.1:8b", **options}))
-    return Trace().apply_all(event for _, event in run.follow())
+    return applications.ask(application, QUESTION, **{"model": "ollama:llama3.1:8b", **options})
 
 
 @pytest.mark.parametrize(
@@ -117,15 +113,15 @@ def test_stop_ends_the_question_at_once(application, ollama) -> None:
     run = application.runs.start(None, QUESTION, RunOptions(model="ollama:llama3.1:8b"))
     ollama.wait_until(lambda: [chat for chat in ollama.chats if judges(chat)])
     application.runs.stop(run.id)
-    trace = Trace().apply_all(event for _, event in run.follow())
+    trace = wait(run)
     assert (trace.state, trace.assessment) == ("stopped", None)
 
 
 def test_a_passage_that_the_user_chooses_is_answered_from(application, ollama) -> None:
     reply(ollama, Say("No"))
     run = application.runs.start(None, QUESTION, RunOptions(model="ollama:llama3.1:8b"))
-    declined = Trace().apply_all(event for _, event in run.follow())
+    declined = wait(run)
     chosen = application.runs.overrule(run.id, {next(iter(declined.verdicts)): "use"})
-    trace = Trace().apply_all(event for _, event in chosen.follow())
+    trace = wait(chosen)
     assert (declined.outcome, trace.outcome, trace.sufficiency) == ("not_answered", "documents", "insufficient")
     assert len([chat for chat in ollama.chats if judges(chat)]) == 1, "not again for the second version"

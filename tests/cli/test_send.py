@@ -9,9 +9,8 @@ import pytest
 from starlette.responses import JSONResponse
 
 from crag.api.app import create_api
-from crag.app.application import open_application
 from crag.cli.main import main
-from crag.settings import Settings
+from tests.applications import opened_with
 from tests.crashing import Forked
 from tests.doubles.ollama import closed_address
 from tests.served import serve
@@ -27,11 +26,8 @@ def _settled_soon(monkeypatch):
 
 @pytest.fixture
 def application(tmp_path):
-    opened = open_application(
-        Settings(home=tmp_path / "server", chat_model="builtin", embedder="builtin", ollama_host=closed_address())
-    )
-    yield opened
-    opened.close()
+    with opened_with(tmp_path / "server") as opened:
+        yield opened
 
 
 class Gate:

@@ -10,10 +10,8 @@ from crag.conversations import message_tree
 from crag.errors import BadRequest, NotFound, StillAnswering
 from crag.options import RunOptions
 from crag.storage.tables import messages
-from tests.runs.conftest import (
-    house,  # noqa: F401 — fixtures
-    wait,
-)
+from tests.applications import wait
+from tests.runs.conftest import house  # noqa: F401 — fixtures
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from tests.applications import wait
 from tests.doubles.ollama_values import Say
-from tests.faults.asking import ANSWER, QUESTION, ask, start, wait, when_grading
+from tests.faults.asking import ANSWER, QUESTION, ask, start, when_grading
 from tests.faults.conftest import NOTES
 
 GRADERS = ("score", "explained", "listwise")  # of *cascade*, see tests/app/test_sufficiency.py

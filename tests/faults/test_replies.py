@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from crag.errors import BadRequest
+from tests.applications import wait
 from tests.doubles.ollama_values import LLAMA as LLAMA_MODEL
 from tests.doubles.ollama_values import Say
-from tests.faults.asking import ANSWER, LLAMA, QUESTION, TWENTY, ask, assert_all_is_well, start, wait, when_writing
+from tests.faults.asking import ANSWER, LLAMA, QUESTION, TWENTY, ask, assert_all_is_well, start, when_writing
 from tests.waiting import wait_until
 
 AGAIN = "Continue from the text so far, or ask again."
@@ -286,13 +287,6 @@ REPEATED = [
     pytest.param("again " * 4000, ANSWER, QUOTED, id="64-a-word"),
     pytest.param(f"{SENTENCE} " * 300, SENTENCE, STOPPED, id="64-a-sentence"),
     pytest.param(f"{SENTENCE} " + "I do not know. " * 900, ANSWER, QUOTED, id="64-an-end-of-an-answer"),
-    pytest.param(
-        "두 번 실패하면 기록하지 않는다 [1]. " * 400,
-        "두 번 실패하면 기록하지 않는다 [1].",
-        STOPPED,
-        id="64-korean-cited",
-    ),
-    pytest.param("两次失败之后就不再记录。" * 400, ANSWER, QUOTED, id="64-chinese"),
 ]
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.applications import wait
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import Model, Say
 from tests.doubles.web import Canary, WebServer, serving
-from tests.faults.asking import LLAMA, QUESTION, ask, assert_all_is_well, start, wait, when_writing
+from tests.faults.asking import LLAMA, QUESTION, ask, assert_all_is_well, start, when_writing
 from tests.served import free_port
 from tests.waiting import wait_until
 

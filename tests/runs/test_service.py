@@ -16,10 +16,11 @@ from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.tables import runs
+from tests.applications import wait
 from tests.crashing import Forked
 from tests.doubles.engine import QuotingWriter
 from tests.doubles.postgres import home_url
-from tests.runs.conftest import House, wait
+from tests.runs.conftest import House
 from tests.waiting import PATIENCE, wait_until
 
 OPTIONS = RunOptions()
@@ -514,7 +515,8 @@ def test_a_run_that_began_to_wait_after_its_file_was_gone_goes_on(house, tmp_pat
 def test_a_killed_process_leaves_the_question_that_it_asked(house, tmp_path):
     script = (
         "import sys, threading, pathlib\n"
-        "from tests.runs.conftest import House, wait\n"
+        "from tests.applications import wait\n"
+        "from tests.runs.conftest import House\n"
         "from tests.runs.test_service import ASK, NO_ANSWER\n"
         "home = House(pathlib.Path(sys.argv[1]), scores=NO_ANSWER)\n"
         "run = home.runs.start(home.conversations.create().id, 'Who won?', ASK)\n"
