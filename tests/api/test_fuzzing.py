@@ -17,7 +17,7 @@ from tests.api.conftest import secret_of
 
 _CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
 _LIGHT = settings(
-    max_examples=2, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=4, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -79,27 +79,6 @@ def test_the_word_of_the_model_decides(application, ollama, judged, sufficiency,
     assert bool([chat for chat in ollama.chats if chat.writes]) == (sufficiency in ("sufficient", None))
 
 
-def test_sources_that_disagree_are_shown_with_their_titles_and_dates(application, ollama) -> None:
-    reply(ollama, Say("Dis", alternatives={"Dis": math.log(0.9)}))
-    trace = ask(application)
-    for year, title in (("1931", "guide"), ("1933", "diary")):
-        (line,) = [line for line in trace.text.splitlines() if year in line]
-        assert f"“The Halden bridge opened in {year}.”" in line
-        assert f"— {title}" in line
-        assert ", added " in line
-    assert {cited.quote for cited in trace.citations} == {
-        f"The Halden bridge opened in {year}." for year in (1931, 1933)
-    }
-    assert trace.assessment.reason.startswith("100 % sure that the excerpts give different answers")
-
-
-@pytest.mark.parametrize("policy", ["any", "none", "off"])
-def test_other_policies_do_not_ask(application, ollama, policy) -> None:
-    reply(ollama, Say("No"))
-    assert ask(application, policy=policy).sufficiency is None
-    assert not [chat for chat in ollama.chats if judges(chat)]
-
-
 def test_a_model_that_is_too_slow_costs_the_judgement_not_the_answer(application, ollama, monkeypatch) -> None:
     monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 0.3)
     reply(ollama, Say("Yes", first_token_after=0.0, per_token=3600, end="hang"))

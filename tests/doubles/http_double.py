@@ -37,7 +37,7 @@ class DoubleHandler(BaseHTTPRequestHandler):
         """Send a whole reply; without a body if the status forbids one."""
         self.begin(status, {"Content-Length": str(len(body)), **(headers or {})})
         if status != 204:
-            self.script.write(self.wfile, body)
+            self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -92,7 +92,3 @@ class HttpDouble:
     def encode(self, value: Any) -> bytes:
         """Return the scripted body, or else this value as JSON."""
         return json.dumps(value).encode() if self.body is None else self.body
-
-    def write(self, line: Any, body: bytes) -> None:
-        """Send a body; others send it slowly."""
-        line.write(body)

@@ -23,14 +23,13 @@ class _Handler(DoubleHandler):
 
 @dataclass
 class TavilyServer(HttpDouble):
-    """Returns `results`. With a `pause` of some seconds the body comes byte by byte.
+    """Returns `results`.
 
     `usage` is what `GET /usage` says of the account; `asked` lists the paths of such requests with their keys.
     """
 
     handler = _Handler
     results: list[dict[str, Any]] = field(default_factory=list)
-    pause: float = 0.0
     requests: list[dict[str, Any]] = field(default_factory=list)
     usage: Any = None
     asked: list[tuple[str, str]] = field(default_factory=list)
@@ -38,10 +37,3 @@ class TavilyServer(HttpDouble):
     @property
     def queries(self) -> list[str]:
         return [request["query"] for request in self.requests]
-
-    def write(self, line: Any, body: bytes) -> None:
-        """Send the body, at once or byte by byte."""
-        for piece in [bytes([byte]) for byte in body] if self.pause else [body]:
-            line.write(piece)
-            if self.closing.wait(self.pause):
-                return
