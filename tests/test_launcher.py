@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -25,7 +22,7 @@ from crag.storage.engine import Database
 from tests.crashing import Forked
 from tests.doubles.postgres import home_url
 from tests.forked import forked
-from tests.served import ROOT, free_port, served, socket_path
+from tests.served import free_port, served, socket_path
 from tests.waiting import PATIENCE, wait_until
 
 _UPGRADE = (
@@ -220,7 +217,7 @@ def test_a_page_of_one_process_reaches_the_websocket_of_another_on_the_same_data
                 pass
 
 
-def refuse_to_start(folder: Path) -> str:
+def refuse_to_start(folder: Path, port: int = 0) -> str:
     """What the launcher says in this folder instead of serving."""
     code = """
 import launcher, os, sys
@@ -228,7 +225,7 @@ os.chdir(sys.argv[1])
 sys.stderr = sys.stdout
 sys.stdout.write(str(launcher.main(["--port", sys.argv[2]])))
 """
-    with Forked(code, folder, free_port()) as process:
+    with Forked(code, folder, port or free_port()) as process:
         said, _ = process.communicate(PATIENCE)
     assert said[-1] == "1"
     assert "Traceback" not in said
@@ -259,22 +256,11 @@ def test_a_timer_of_a_part_that_is_gone_leaves_the_console_quiet(tmp_path):
     assert not [line for line in lines if "fragment" in line]
 
 
-def test_a_port_in_use_is_told_in_words(tmp_path):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        ended = subprocess.run(
-            [sys.executable, "launcher.py", "--port", port],
-            cwd=ROOT,
-            env=os.environ | {"CRAG_HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-    assert ended.returncode == 1
-    assert f"Port {port} is in use" in ended.stderr
-    assert "Traceback" not in ended.stderr
+def test_a_port_in_use_is_told_in_words(tmp_path, monkeypatch):
+    monkeypatch.setenv("CRAG_HOME", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert f"Port {port} is in use" in refuse_to_start(tmp_path, port)
 
 
 def test_the_language_of_the_terminal_is_not_that_of_the_server(tmp_path):

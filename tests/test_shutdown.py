@@ -7,17 +7,14 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
-from crag.app.application import Application, open_application
-from crag.settings import Settings
 from tests import forks
+from tests.applications import opened_with
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
 from tests.endurance.crowd import NOTES
@@ -28,13 +25,6 @@ from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 FOREVER = 10_000.0  # seconds
-
-
-@contextmanager
-def opened(home: Path) -> Iterator[Application]:
-    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    yield application
-    application.close()
 
 
 def start(home: Path, ollama: str) -> tuple[BaseProcess, str]:
@@ -68,7 +58,7 @@ def test_a_signal_ends_it_while_it_answers_and_adds_and_a_browser_is_open(tmp_pa
     documents.mkdir()
     for number in range(4):
         (documents / f"{number}.txt").write_text(f"{number}. " + "Another sentence about rivers. " * 100_000)
-    with opened(home) as application:
+    with opened_with(home) as application:
         application.library.pipeline.add_bytes("brewing.md", NOTES)
         application.jobs.submit_files(documents, {file.name: None for file in documents.iterdir()})
 
@@ -91,5 +81,5 @@ def test_a_signal_ends_it_while_it_answers_and_adds_and_a_browser_is_open(tmp_pa
         with socket.create_connection(place) as slow, ThreadPoolExecutor(1) as alone:
             slow.sendall(b"PUT /_stcore/upload_file/a/b HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n")
             alone.submit(lambda: asyncio.run(ask_and_end(process, address))).result()
-    with opened(home) as application:
+    with opened_with(home) as application:
         assert [job.state for job in application.jobs.jobs()] == ["waiting"]

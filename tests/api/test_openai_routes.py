@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import anyio
 import openai
 import pytest
 
-from crag.app.application import open_application
-from tests.api.conftest import TEXT, secret_of, serve
-from tests.doubles.ollama import LLAMA, ScriptedOllama
-from tests.doubles.tavily import TavilyServer
+from tests.api.conftest import on_ollama, on_tavily, secret_of
+from tests.doubles.ollama import LLAMA
 from tests.waiting import wait_until
 
 QUESTION = [{"role": "user", "content": "When was the lighthouse built?"}]
 
 
 @pytest.fixture
-def client(application, address):
-    with openai.OpenAI(base_url=f"{address}/v1", api_key=secret_of(application), max_retries=0) as made:
+def client(api):
+    with client_over(api) as made:
         yield made
+
+
+def client_over(api):
+    """The official client with the address and token of another one."""
+    secret = api.headers["Authorization"].removeprefix("Bearer ")
+    return openai.OpenAI(base_url=f"{api.base_url}/v1", api_key=secret, max_retries=0)
 
 
 def test_a_question_is_answered_with_verdicts_and_sources(client):
@@ -110,60 +112,40 @@ def test_who_has_no_token_or_not_this_scope_is_told(application, address):
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_an_answer_that_fails_is_an_error(settings, stream):
-    with ScriptedOllama() as ollama:
-        opened = open_application(replace(settings, chat_model="ollama:missing", ollama_host=ollama.url))
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-        with serve(opened) as address:
-            given = {"base_url": f"{address}/v1", "api_key": secret_of(opened), "max_retries": 0}
-            with openai.OpenAI(**given) as client, pytest.raises(openai.APIError, match="missing") as failed:
-                list(client.chat.completions.create(model="crag", messages=QUESTION, stream=stream))
-            assert stream or failed.value.status_code == 502
-        opened.close()
+    with on_ollama(settings, models=[]) as (_, _, api), client_over(api) as client:
+        with pytest.raises(openai.APIError, match=LLAMA.name) as failed:
+            list(client.chat.completions.create(model="crag", messages=QUESTION, stream=stream))
+        assert stream or failed.value.status_code == 502
 
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_query_that_waits_for_leave_is_named(settings, stream):
-    with TavilyServer(results=[]) as tavily:
-        opened = open_application(replace(settings, tavily_api_key="tvly-x", tavily_url=tavily.url))
-        with serve(opened) as address:
-            given = {"base_url": f"{address}/v1", "api_key": secret_of(opened), "max_retries": 0}
-            with openai.OpenAI(**given) as client:
-                asked = {"messages": [{"role": "user", "content": "Where is the ferry?"}], "stream": stream}
-                reply = client.chat.completions.create(model="crag", extra_body={"crag": {"web": "ask"}}, **asked)
-                told = [one.choices[0].delta.content or "" for one in reply] if stream else ()
-                said = "".join(told) or reply.choices[0].message.content
-        opened.close()
+    with on_tavily(settings) as (tavily, _, api), client_over(api) as client:
+        asked = {"messages": [{"role": "user", "content": "Where is the ferry?"}], "stream": stream}
+        reply = client.chat.completions.create(model="crag", extra_body={"crag": {"web": "ask"}}, **asked)
+        told = [one.choices[0].delta.content or "" for one in reply] if stream else ()
+        said = "".join(told) or reply.choices[0].message.content
     assert "Waiting for leave to send “" in said
     assert not tavily.requests
 
 
 def test_tokens_are_counted(settings):
-    with ScriptedOllama() as ollama:
-        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-        with serve(opened) as address, openai.OpenAI(base_url=f"{address}/v1", api_key=secret_of(opened)) as client:
-            used = client.chat.completions.create(model="crag", messages=QUESTION).usage
-        opened.close()
+    with on_ollama(settings) as (_, _, api), client_over(api) as client:
+        used = client.chat.completions.create(model="crag", messages=QUESTION).usage
     assert used.prompt_tokens > 0
     assert used.completion_tokens > 0
 
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_client_that_goes_away_stops_the_answer(settings, stream):
-    with ScriptedOllama(first_token_after=60.0) as ollama:
-        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-        with serve(opened) as address:
-            given = {"base_url": f"{address}/v1", "api_key": secret_of(opened), "max_retries": 0}
-            with openai.OpenAI(**given, timeout=2.0) as client:
-                if stream:
-                    chunks = client.chat.completions.create(model="crag", messages=QUESTION, stream=True)
-                    next(iter(chunks))
-                    wait_until(lambda: ollama.chats)
-                    chunks.close()
-                else:
-                    with pytest.raises(openai.APITimeoutError):
-                        client.chat.completions.create(model="crag", messages=QUESTION)
-                    assert ollama.chats
-            wait_until(lambda: not sum(opened.runs.count_live()))
-        opened.close()
+    with on_ollama(settings, first_token_after=60.0) as (ollama, opened, api), client_over(api) as client:
+        if stream:
+            chunks = client.chat.completions.create(model="crag", messages=QUESTION, stream=True)
+            next(iter(chunks))
+            wait_until(lambda: ollama.chats)
+            chunks.close()
+        else:
+            with pytest.raises(openai.APITimeoutError):
+                client.chat.completions.create(model="crag", messages=QUESTION, timeout=2.0)
+            assert ollama.chats
+        wait_until(lambda: not sum(opened.runs.count_live()))

@@ -9,7 +9,6 @@ import traceback
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 
 import httpx
@@ -17,16 +16,13 @@ import pytest
 from starlette.requests import Request
 
 from crag.api.access import FILE_WEIGHT, MOST_OPEN, say_error
-from crag.app.application import _HOURLY_LIMITS, open_application
+from crag.app.application import _HOURLY_LIMITS
 from crag.concurrency.rate_limits import RateLimits
 from crag.errors import HomeFault, LimitReached, ModelFault, NotFound
 from crag.options import RunOptions
 from crag.runs.run import LiveRun
-from crag.types import Identity
-from tests.api.conftest import TEXT, secret_of, serve
-from tests.belongings import ANN, BEN, PAGE, make_belongings
-from tests.doubles.ollama import LLAMA, ScriptedOllama
-from tests.doubles.tavily import TavilyServer
+from tests.api.conftest import bearer, client_of, on_ollama, on_tavily, open_with_text, secret_of, token_of_ann
+from tests.belongings import ANN, BEN, make_belongings
 from tests.waiting import wait_until
 
 LONE_SURROGATE = "\ud800"
@@ -110,16 +106,11 @@ def test_the_trace_of_a_run_holds_what_inspect_shows(api, application):
 
 
 def test_the_trace_of_a_run_holds_the_prompts_and_replies_of_its_model(settings):
-    with ScriptedOllama() as ollama:
-        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
-        with serve(opened) as address, httpx.Client(base_url=address, headers=headers) as client:
-            question = {"question": "When was the lighthouse of Brill built?"}
-            run = client.post("/api/v1/runs", json=question).json()["run_id"]
-            events_of(client, f"/api/v1/runs/{run}/events")
-            calls = client.get(f"/api/v1/runs/{run}/trace").json()["calls"]
-        opened.close()
+    with on_ollama(settings) as (ollama, _, client):
+        question = {"question": "When was the lighthouse of Brill built?"}
+        run = client.post("/api/v1/runs", json=question).json()["run_id"]
+        events_of(client, f"/api/v1/runs/{run}/events")
+        calls = client.get(f"/api/v1/runs/{run}/trace").json()["calls"]
     assert len(calls) == len(ollama.chats) > 0
     assert any("1931" in prompt["text"] for call in calls for prompt in call["prompts"])
 
@@ -159,18 +150,13 @@ def test_an_evaluation_asks_a_stored_dataset_once_per_key(api, application):
 
 
 def test_an_evaluation_is_stopped_and_keeps_its_answers(settings):
-    with ScriptedOllama(first_token_after=60.0) as ollama:
-        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
-        with serve(opened) as address, httpx.Client(base_url=address, headers=headers) as client:
-            started = client.post("/api/v1/evaluations", json={"questions": QUESTIONS}).json()
-            path = f"/api/v1/evaluations/{started['evaluation_id']}"
-            wait_until(lambda: ollama.chats)
-            assert client.get(path).json()["state"] == "running"
-            assert client.post(f"{path}/stop").json() == {"stopped": started["evaluation_id"]}
-            assert events_of(client, f"{path}/events")[-1]["state"] == "stopped"
-        opened.close()
+    with on_ollama(settings, first_token_after=60.0) as (ollama, _, client):
+        started = client.post("/api/v1/evaluations", json={"questions": QUESTIONS}).json()
+        path = f"/api/v1/evaluations/{started['evaluation_id']}"
+        wait_until(lambda: ollama.chats)
+        assert client.get(path).json()["state"] == "running"
+        assert client.post(f"{path}/stop").json() == {"stopped": started["evaluation_id"]}
+        assert events_of(client, f"{path}/events")[-1]["state"] == "stopped"
 
 
 def test_a_request_that_is_sent_again_has_no_second_effect(api, application):
@@ -205,12 +191,10 @@ def test_a_removal_sent_again_gets_the_same_reply(api, application):
 
 
 def test_a_request_without_a_token_or_with_too_long_a_body_is_refused(settings):
-    opened = open_application(replace(settings, max_upload_mb=1))
-    with serve(opened) as address, httpx.Client(base_url=address) as client:
+    with open_with_text(settings, max_upload_mb=1) as opened, client_of(opened) as client:
         files = {"file": ("long.md", bytes(4 << 20))}
-        known = {"Authorization": f"Bearer {secret_of(opened)}"}
-        replies = [client.post("/api/v1/documents/files", files=files, headers=one) for one in ({}, known)]
-    opened.close()
+        path = "/api/v1/documents/files"
+        replies = [httpx.post(f"{client.base_url}{path}", files=files), client.post(path, files=files)]
     assert [reply.status_code for reply in replies] == [401, 413]
 
 
@@ -237,24 +221,19 @@ def test_a_file_is_not_copied_into_text(application, api):
 
 
 def test_one_program_does_not_hold_all_connections_open(settings):
-    with ScriptedOllama(first_token_after=60.0) as ollama:
-        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
-        others = {"Authorization": f"Bearer {secret_of(opened)}"}
-        with serve(opened) as address, httpx.Client(base_url=address, headers=headers, limits=httpx.Limits()) as client:
-            question = {"question": "When was the lighthouse of Brill built?"}
-            run = client.post("/api/v1/runs", json=question).json()["run_id"]
-            with ExitStack() as streams:
-                stream = partial(client.stream, "GET", f"/api/v1/runs/{run}/events")
-                statuses = [streams.enter_context(stream()).status_code for _ in range(MOST_OPEN)]
-                assert statuses == [200] * MOST_OPEN
-                refused = client.get("/api/v1/collections")
-                assert (refused.status_code, refused.json()["code"]) == (429, "too_many_open")
-                assert client.get("/api/v1/collections", headers=others).status_code == 200
-            wait_until(lambda: client.get("/api/v1/collections").status_code == 200)
-            opened.runs.stop(run)
-        opened.close()
+    with on_ollama(settings, first_token_after=60.0) as (_, opened, client):
+        others = bearer(secret_of(opened))
+        question = {"question": "When was the lighthouse of Brill built?"}
+        run = client.post("/api/v1/runs", json=question).json()["run_id"]
+        with ExitStack() as streams:
+            stream = partial(client.stream, "GET", f"/api/v1/runs/{run}/events")
+            statuses = [streams.enter_context(stream()).status_code for _ in range(MOST_OPEN)]
+            assert statuses == [200] * MOST_OPEN
+            refused = client.get("/api/v1/collections")
+            assert (refused.status_code, refused.json()["code"]) == (429, "too_many_open")
+            assert client.get("/api/v1/collections", headers=others).status_code == 200
+        wait_until(lambda: client.get("/api/v1/collections").status_code == 200)
+        opened.runs.stop(run)
 
 
 def test_one_program_does_not_send_all_files_at_once(application, address):
@@ -263,7 +242,7 @@ def test_one_program_does_not_send_all_files_at_once(application, address):
     head = f"POST /api/v1/documents/files HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {secret}\r\n"
     head += "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
     place = ("127.0.0.1", int(address.rpartition(":")[2]))
-    headers = {"Authorization": f"Bearer {secret}"}
+    headers = bearer(secret)
     with ExitStack() as senders, httpx.Client(base_url=address, headers=headers) as client:
         for _ in range(MOST_OPEN // FILE_WEIGHT):
             sender = senders.enter_context(socket.create_connection(place))
@@ -277,22 +256,17 @@ def test_one_program_does_not_send_all_files_at_once(application, address):
 
 
 def test_followers_that_vanish_leave_no_threads(settings):
-    with ScriptedOllama(first_token_after=60.0) as ollama:
-        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
-        with serve(opened) as address, httpx.Client(base_url=address, headers=headers) as client:
-            question = {"question": "When was the lighthouse of Brill built?"}
-            run = client.post("/api/v1/runs", json=question).json()["run_id"]
-            wait_until(lambda: ollama.chats)
-            with ExitStack() as streams:
-                for _ in range(20):
-                    streams.enter_context(client.stream("GET", f"/api/v1/runs/{run}/events"))
-                wait_until(lambda: count_followers() > 10)
-            wait_until(lambda: not count_followers())
-            assert opened.runs.trace(run).state == "running"
-            opened.runs.stop(run)
-        opened.close()
+    with on_ollama(settings, first_token_after=60.0) as (ollama, opened, client):
+        question = {"question": "When was the lighthouse of Brill built?"}
+        run = client.post("/api/v1/runs", json=question).json()["run_id"]
+        wait_until(lambda: ollama.chats)
+        with ExitStack() as streams:
+            for _ in range(20):
+                streams.enter_context(client.stream("GET", f"/api/v1/runs/{run}/events"))
+            wait_until(lambda: count_followers() > 10)
+        wait_until(lambda: not count_followers())
+        assert opened.runs.trace(run).state == "running"
+        opened.runs.stop(run)
 
 
 def count_followers():
@@ -301,47 +275,33 @@ def count_followers():
     return sum(any(frame.f_code in codes for frame, _ in traceback.walk_stack(frame)) for frame in frames)
 
 
-def test_more_questions_than_an_account_may_ask_are_refused(settings):
-    opened = open_application(settings)
-    account = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
+def test_more_questions_than_an_account_may_ask_are_refused(application, api):
     limits = RateLimits({"questions": 1})
-    opened.runs.check_limit = lambda user: limits.take("questions", user)
-    _, secret = opened.for_user(account).api_tokens.make("Ann's", ["ask"])
-    with serve(opened) as address, httpx.Client(base_url=address) as client:
-        headers = {"Authorization": f"Bearer {secret}"}
-        replies = [client.post("/api/v1/runs", json={"question": "Why?"}, headers=headers) for _ in range(2)]
-    opened.close()
+    application.runs.check_limit = lambda user: limits.take("questions", user)
+    headers = token_of_ann(application)
+    replies = [api.post("/api/v1/runs", json={"question": "Why?"}, headers=headers) for _ in range(2)]
     assert [reply.status_code for reply in replies] == [202, 429]
     assert int(replies[1].headers["retry-after"]) > 3000
 
 
 def test_an_evaluation_counts_each_of_its_questions(settings, monkeypatch):
     monkeypatch.setitem(_HOURLY_LIMITS, "evaluations", 3)
-    opened = open_application(settings)
-    account = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
-    _, secret = opened.for_user(account).api_tokens.make("Ann's", ["ask"])
-    with serve(opened) as address, httpx.Client(base_url=address) as client:
-        headers = {"Authorization": f"Bearer {secret}"}
+    with open_with_text(settings) as opened, client_of(opened) as client:
+        headers = token_of_ann(opened)
         replies = [
             client.post("/api/v1/evaluations", json={"questions": questions, "repetitions": times}, headers=headers)
             for questions, times in ((QUESTIONS, 1), (QUESTIONS, 1), (QUESTIONS[:1], 1), (QUESTIONS, 2))
         ]
-    opened.close()
     assert [reply.status_code for reply in replies] == [202, 429, 202, 400]
     assert "3 questions in evaluations an hour" in replies[1].json()["detail"]
 
 
-def test_a_question_that_is_refused_leaves_no_conversation(settings):
-    opened = open_application(settings)
-    ann = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
-    _, secret = opened.for_user(ann).api_tokens.make("Ann's", ["ask"])
-    with serve(opened) as address, httpx.Client(base_url=address) as client:
-        for body in ({"question": " "}, {"question": "Why?", "preset": "none"}):
-            reply = client.post("/api/v1/runs", json=body, headers={"Authorization": f"Bearer {secret}"})
-            assert reply.status_code == 400
-    with opened.database.read() as connection:
+def test_a_question_that_is_refused_leaves_no_conversation(application, api):
+    headers = token_of_ann(application)
+    for body in ({"question": " "}, {"question": "Why?", "preset": "none"}):
+        assert api.post("/api/v1/runs", json=body, headers=headers).status_code == 400
+    with application.database.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM conversations").scalar() == 0
-    opened.close()
 
 
 def test_text_that_cannot_be_written_is_no_fault_of_the_server(unchanged_api):
@@ -414,7 +374,7 @@ def test_an_error_has_the_status_of_its_kind(error, status):
 
 def test_a_token_opens_what_its_scopes_say_until_it_is_revoked(application, address):
     secret = secret_of(application, ["read"])
-    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {secret}"}) as client:
+    with httpx.Client(base_url=address, headers=bearer(secret)) as client:
         assert client.get("/api/v1/documents").status_code == 200
         assert client.post("/api/v1/documents", json={"text": "x"}).status_code == 403
         assert client.post("/api/v1/runs", json={"question": "Why?"}).status_code == 403
@@ -433,17 +393,10 @@ def test_a_token_opens_what_its_scopes_say_until_it_is_revoked(application, addr
 )
 def test_a_response_ends_when_its_token_is_revoked(settings, monkeypatch, method, path, state):
     monkeypatch.setattr("crag.api.access.CHECK_SECONDS", 0.05)
-    with ScriptedOllama(first_token_after=60.0) as ollama:
-        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+    with on_ollama(settings, first_token_after=60.0) as (_, opened, client):
         run = opened.runs.start(None, "When was the lighthouse of Brill built?", RunOptions(web="off"))
-        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
         asked = {"messages": [{"role": "user", "content": "When was the lighthouse built?"}], "stream": True}
-        with (
-            serve(opened) as address,
-            httpx.Client(base_url=address, headers=headers) as client,
-            client.stream(method, path.format(run=run.id), json=asked if method == "POST" else None) as response,
-        ):
+        with client.stream(method, path.format(run=run.id), json=asked if method == "POST" else None) as response:
             lines = response.iter_lines()
             assert next(lines)
             (token,) = opened.api_tokens.list()
@@ -452,38 +405,32 @@ def test_a_response_ends_when_its_token_is_revoked(settings, monkeypatch, method
             wait_until(lambda: sum(opened.runs.count_live()) == 1)  # only what was asked with the token is stopped
             assert opened.runs.trace(run.id).state == "running"
             opened.runs.stop(run.id)
-        opened.close()
 
 
 def test_a_reply_that_has_not_begun_is_refused_when_its_token_is_revoked(settings, monkeypatch):
     monkeypatch.setattr("crag.api.access.CHECK_SECONDS", 0.05)
-    with ScriptedOllama(first_token_after=60.0) as ollama:
-        opened = open_application(replace(settings, chat_model=f"ollama:{LLAMA.name}", ollama_host=ollama.url))
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-        headers = {"Authorization": f"Bearer {secret_of(opened)}"}
+    with (
+        on_ollama(settings, first_token_after=60.0) as (ollama, opened, client),
+        ThreadPoolExecutor() as pool,
+    ):
         asked = {"messages": [{"role": "user", "content": "When was the lighthouse built?"}]}
-        with serve(opened) as address, ThreadPoolExecutor() as pool:
-            reply = pool.submit(httpx.post, f"{address}/v1/chat/completions", json=asked, headers=headers, timeout=60)
-            wait_until(lambda: ollama.chats)
-            (token,) = opened.api_tokens.list()
-            opened.api_tokens.revoke(token.id)
-            assert reply.result().status_code == 401
-            wait_until(lambda: not sum(opened.runs.count_live()))
-        opened.close()
+        reply = pool.submit(client.post, "/v1/chat/completions", json=asked, timeout=60)
+        wait_until(lambda: ollama.chats)
+        (token,) = opened.api_tokens.list()
+        opened.api_tokens.revoke(token.id)
+        assert reply.result().status_code == 401
+        wait_until(lambda: not sum(opened.runs.count_live()))
 
 
 def test_a_token_of_no_account_opens_nothing_once_there_are_accounts(settings):
     """Nobody sees it in the settings; it would open everything, or change what belongs to everyone."""
-    opened = open_application(replace(settings, people="accounts"))
-    ann = opened.accounts.log_in(Identity("idp", "ann", "ann@example.org", "Ann")).id
-    makers = {"browser": opened.for_user("0" * 64), "account": opened.for_user(ann), "owner": opened}
-    secrets = {name: maker.api_tokens.make("x", ["read"])[1] for name, maker in makers.items()}
-    with serve(opened) as address, httpx.Client(base_url=address) as client:
-        statuses = {
-            name: client.get("/api/v1/documents", headers={"Authorization": f"Bearer {secret}"}).status_code
-            for name, secret in secrets.items()
+    with open_with_text(settings, people="accounts") as opened, client_of(opened) as client:
+        headers = {
+            "browser": bearer(secret_of(opened.for_user("0" * 64))),
+            "account": token_of_ann(opened, ["read"]),
+            "owner": {},
         }
-    opened.close()
+        statuses = {name: client.get("/api/v1/documents", headers=one).status_code for name, one in headers.items()}
     assert statuses == {"browser": 401, "account": 200, "owner": 401}
 
 
@@ -519,60 +466,49 @@ def test_errors_are_described_as_they_are_sent(unchanged_api):
 
 
 def test_a_query_for_the_web_waits_for_a_token_that_may_let_it_go(settings):
-    with TavilyServer(results=[PAGE]) as tavily:
-        opened = open_application(replace(settings, tavily_api_key="tvly-x", tavily_url=tavily.url))
-        asking, permitting = secret_of(opened, ["ask", "read"]), secret_of(opened, ["web"])
-        with serve(opened) as address, httpx.Client(base_url=address) as client:
+    with on_tavily(settings) as (tavily, opened, client):
+        asking, permitting = (bearer(secret_of(opened, scopes)) for scopes in (["ask", "read"], ["web"]))
 
-            def send(secret, method, path, **body):
-                return client.request(method, path, json=body or None, headers={"Authorization": f"Bearer {secret}"})
+        def read():
+            return client.get(f"/api/v1/runs/{run}", headers=asking).json()
 
-            question = {"question": "Where is the zanzibar ferry?", "web": "ask"}
-            run = send(asking, "POST", "/api/v1/runs", **question).json()["run_id"]
-            wait_until(lambda: send(asking, "GET", f"/api/v1/runs/{run}").json()["status"] == "waiting")
-            waiting = send(asking, "GET", f"/api/v1/runs/{run}").json()["waiting"]
-            assert "zanzibar ferry" in waiting["query"]
-            assert not tavily.requests
-            consent = f"/api/v1/runs/{run}/consent"
-            assert send(asking, "POST", consent, allow=True).status_code == 403
-            assert send(permitting, "POST", consent, allow=True).status_code == 200
-            wait_until(lambda: send(asking, "GET", f"/api/v1/runs/{run}").json()["status"] == "done")
-            assert send(permitting, "POST", consent, allow=True).status_code == 409
-            assert send(asking, "GET", f"/api/v1/runs/{run}").json()["outcome"] == "web"
+        def allow(headers):
+            return client.post(f"/api/v1/runs/{run}/consent", json={"allow": True}, headers=headers).status_code
+
+        question = {"question": "Where is the zanzibar ferry?", "web": "ask"}
+        run = client.post("/api/v1/runs", json=question, headers=asking).json()["run_id"]
+        wait_until(lambda: read()["status"] == "waiting")
+        waiting = read()["waiting"]
+        assert "zanzibar ferry" in waiting["query"]
+        assert not tavily.requests
+        assert [allow(asking), allow(permitting)] == [403, 200]
+        wait_until(lambda: read()["status"] == "done")
+        assert allow(permitting) == 409
+        assert read()["outcome"] == "web"
         assert [record.what for record in opened.outbound_log.entries(10)] == [waiting["query"]]
-        opened.close()
 
 
 def test_nobody_reads_what_belongs_to_somebody_else(settings):
-    with TavilyServer(results=[PAGE]) as tavily:
-        opened = open_application(replace(settings, tavily_api_key="tvly-x", tavily_url=tavily.url))
+    with on_tavily(settings) as (_, opened, client):
         anns = make_belongings(opened, ANN)
-        _, secret = opened.for_user(BEN).api_tokens.make("Ben's", ["ask", "read", "write", "web"])
-        _, own = opened.for_user(ANN).api_tokens.make("Ann's", ["ask", "read", "write", "web"])
+        bens, own = (bearer(secret_of(opened.for_user(user))) for user in (BEN, ANN))
         paths = [f"/api/v1/runs/{run}" for run in (anns.run.id, anns.waiting.id, anns.searched.id)]
         paths += [f"{path}/{part}" for path in paths for part in ("events", "trace")]
         paths += [f"/api/v1/evaluations/{anns.evaluation.id}{part}" for part in ("", "/events")]
         paths.append(f"/api/v1/runs/{anns.result.run_id}/trace")
-        with serve(opened) as address, httpx.Client(base_url=address) as client:
-            for path in paths:
-                assert client.get(path, headers={"Authorization": f"Bearer {secret}"}).status_code == 404, path
-                assert client.get(path, headers={"Authorization": f"Bearer {own}"}).status_code == 200, path
-            for deed, body in (("stop", None), ("consent", {"allow": True})):
-                path = f"/api/v1/runs/{anns.waiting.id}/{deed}"
-                assert client.post(path, json=body, headers={"Authorization": f"Bearer {secret}"}).status_code == 404
-            for path, body in (
-                (f"/api/v1/evaluations/{anns.evaluation.id}/stop", None),
-                ("/api/v1/evaluations", {"dataset": anns.dataset.id}),
-                ("/api/v1/evaluations", {"dataset": anns.dataset.name}),
-            ):
-                refused = client.post(path, json=body, headers={"Authorization": f"Bearer {secret}"})
-                assert refused.status_code == 404, path
-            sets = client.get("/api/v1/datasets", headers={"Authorization": f"Bearer {secret}"}).json()["datasets"]
-            assert anns.dataset.id not in {one["id"] for one in sets}
-            listed = client.get("/api/v1/evaluations", headers={"Authorization": f"Bearer {secret}"})
-            assert listed.json() == {"evaluations": []}
-            body = {"question": "Why?", "conversation": anns.conversation.id}
-            refused = client.post("/api/v1/runs", json=body, headers={"Authorization": f"Bearer {secret}"})
-            assert refused.status_code == 404
+        for path in paths:
+            assert client.get(path, headers=bens).status_code == 404, path
+            assert client.get(path, headers=own).status_code == 200, path
+        for path, body in (
+            (f"/api/v1/runs/{anns.waiting.id}/stop", None),
+            (f"/api/v1/runs/{anns.waiting.id}/consent", {"allow": True}),
+            (f"/api/v1/evaluations/{anns.evaluation.id}/stop", None),
+            ("/api/v1/evaluations", {"dataset": anns.dataset.id}),
+            ("/api/v1/evaluations", {"dataset": anns.dataset.name}),
+            ("/api/v1/runs", {"question": "Why?", "conversation": anns.conversation.id}),
+        ):
+            assert client.post(path, json=body, headers=bens).status_code == 404, path
+        sets = client.get("/api/v1/datasets", headers=bens).json()["datasets"]
+        assert anns.dataset.id not in {one["id"] for one in sets}
+        assert client.get("/api/v1/evaluations", headers=bens).json() == {"evaluations": []}
         assert opened.runs.trace(anns.waiting.id).state == "waiting"
-        opened.close()

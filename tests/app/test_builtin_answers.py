@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from openpyxl import Workbook
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.app.reports import answer_json, sources_text
 from crag.inspection.steps import describe_assessment
 from crag.options import RunOptions
 from crag.runs.revisions import Revision
-from crag.runs.trace import Trace
-from crag.settings import Settings
 from crag.text.citation_marks import strip_bold
 from tests.app.library_articles import ARTICLES
+from tests.applications import ask, opened_with, wait
 
 
 @pytest.fixture(scope="module")
 def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    folder: Path = tmp_path_factory.mktemp("articles")
-    with closing(open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))) as opened:
-        for name, text in ARTICLES.items():
-            opened.library.pipeline.add_bytes(name, text.encode())
+    with opened_with(tmp_path_factory.mktemp("articles"), ARTICLES) as opened:
         yield opened
 
 
@@ -57,15 +52,8 @@ Brothers. It employs 640 people, builds bridges and piers in five counties, and 
 
 @pytest.fixture(scope="module")
 def club(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    folder: Path = tmp_path_factory.mktemp("club")
-    with closing(open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))) as opened:
-        opened.library.pipeline.add_bytes("handbook.md", HANDBOOK.encode())
+    with opened_with(tmp_path_factory.mktemp("club"), {"handbook.md": HANDBOOK}) as opened:
         yield opened
-
-
-def ask(application: Application, question: str) -> Trace:
-    run = application.runs.start(None, question, RunOptions())
-    return Trace().apply_all(event for _, event in run.follow())
 
 
 @pytest.mark.parametrize(
@@ -173,8 +161,7 @@ def test_two_questions_in_one_are_both_answered(club: Application) -> None:
 
 def test_a_row_of_a_long_table_is_quoted_with_its_columns(tmp_path: Path) -> None:
     rows = [f"{12500 + number},{number}.5,roll,Dunmore" for number in range(60)]
-    with closing(open_application(Settings(home=tmp_path, chat_model="builtin", embedder="builtin"))) as opened:
-        opened.library.pipeline.add_bytes("prices.csv", "\n".join(["Item,Price,Unit,Supplier", *rows]).encode())
+    with opened_with(tmp_path, {"prices.csv": "\n".join(["Item,Price,Unit,Supplier", *rows])}) as opened:
         trace = ask(opened, "What is the price of item 12550?")
     assert strip_bold(trace.text) == "Item: 12550 — Price: 50.5 — Unit: roll — Supplier: Dunmore [1]"
     assert [one.strength for one in trace.sentences] == ["supported"]
@@ -189,8 +176,7 @@ def test_a_row_below_an_empty_corner_is_quoted_with_its_columns(tmp_path: Path) 
 | Noise | 72 dB | 69 dB |
 | Charging time | 3.5 hours | 5 hours |
 """
-    with closing(open_application(Settings(home=tmp_path, chat_model="builtin", embedder="builtin"))) as application:
-        application.library.pipeline.add_bytes("manual.md", text.encode())
+    with opened_with(tmp_path, {"manual.md": text}) as application:
         trace = ask(application, "How heavy is the V60?")
         assert strip_bold(trace.text) == "Weight — V40: 2.4 kg — V60: 2.9 kg [1]"
         verdicts = ask(application, "Can the V60 be repaired?").verdicts.values()
@@ -261,10 +247,7 @@ def sheets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
             "销售", [["门店", "一季度", "全年合计"], ["城北店", 310, 590], ["城南店", 150, 320], ["总计", 460, 910]]
         ),
     }
-    folder: Path = tmp_path_factory.mktemp("sheets")
-    with closing(open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))) as opened:
-        for name, data in files.items():
-            opened.library.pipeline.add_bytes(name, data)
+    with opened_with(tmp_path_factory.mktemp("sheets"), files) as opened:
         yield opened
 
 
@@ -352,7 +335,7 @@ def test_the_row_is_quoted_and_supports_the_answer_with_its_caption(sheets: Appl
 def test_a_citation_of_a_workbook_names_the_sheet(sheets: Application) -> None:
     conversation = sheets.conversations.create({})
     run = sheets.runs.start(conversation.id, "How much is the budget of the kitchen in 2024?", RunOptions())
-    trace = Trace().apply_all(event for _, event in run.follow())
+    trace = wait(run)
     assert sources_text(trace).startswith("[1] budget.xlsx · sheet Fair budget")
     assert [one["sheet"] for one in answer_json(run.id, trace)["sources"]] == ["Fair budget"]
     assert "sheet Fair budget" in sheets.sharing.markdown(conversation.id)
@@ -416,10 +399,7 @@ OFFICE = {
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    folder: Path = tmp_path_factory.mktemp("office")
-    with closing(open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))) as opened:
-        for name, text in OFFICE.items():
-            opened.library.pipeline.add_bytes(name, text.encode())
+    with opened_with(tmp_path_factory.mktemp("office"), OFFICE) as opened:
         yield opened
 
 
@@ -475,16 +455,13 @@ HISTORY = """# 등대서점 연혁
 
 
 def test_a_year_that_was_not_asked_for_before_is_no_repetition(tmp_path: Path) -> None:
-    with closing(open_application(Settings(home=tmp_path, chat_model="builtin", embedder="builtin"))) as opened:
-        opened.library.pipeline.add_bytes("연혁.md", HISTORY.encode())
+    with opened_with(tmp_path, {"연혁.md": HISTORY}) as opened:
         conversation = opened.conversations.create({})
-        texts = []
-        for question in (
+        questions = (
             "대표는 누구인가요?", "직원은 몇 명인가요?", "여름 축제는 언제 열리나요?", "참가비는 얼마인가요?",
             "2015년에 무슨 일이 있었나요?", "2016년에 무슨 일이 있었나요?",
-        ):  # fmt: skip
-            run = opened.runs.start(conversation.id, question, RunOptions())
-            texts.append(Trace().apply_all(event for _, event in run.follow()).text)
+        )  # fmt: skip
+        texts = [ask(opened, question, conversation.id).text for question in questions]
     assert texts[-2] == "2015년에는 화재로 본점 2층이 불에 타 석 달 동안 휴업했다. [1]"
     assert texts[-1].startswith("**문서에서 답을 찾지 못했습니다.**")
 
@@ -521,10 +498,7 @@ The reading room closes at 18:00 on weekdays and at 15:00 at weekends. The libra
 
 @pytest.fixture(scope="module")
 def houses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    folder: Path = tmp_path_factory.mktemp("houses")
-    with closing(open_application(Settings(home=folder, chat_model="builtin", embedder="builtin"))) as opened:
-        for name, text in HOURS.items():
-            opened.library.pipeline.add_bytes(name, text.encode())
+    with opened_with(tmp_path_factory.mktemp("houses"), HOURS) as opened:
         yield opened
 
 
@@ -552,16 +526,12 @@ def test_hours_are_those_of_the_day_asked_for(houses: Application, question: str
 
 def test_this_handbook_is_the_document_of_the_answer_before(application: Application) -> None:
     conversation = application.conversations.create()
-
-    def ask_on(question: str) -> Trace:
-        run = application.runs.start(conversation.id, question, RunOptions())
-        return Trace().apply_all(event for _, event in run.follow())
-
-    (title,) = {cited.title for cited in ask_on("How does the Tandem harvester use self-inspection?").citations}
+    asked = ask(application, "How does the Tandem harvester use self-inspection?", conversation.id)
+    (title,) = {cited.title for cited in asked.citations}
     for question in ("Summarize this handbook", "Shorter", "이 문서를 요약해 줘"):
-        summary = ask_on(question)
+        summary = ask(application, question, conversation.id)
         assert (summary.route, {cited.title for cited in summary.citations}) == ("document", {title}), question
-    found = ask_on("What does this handbook say about weighing?").passages.values()
+    found = ask(application, "What does this handbook say about weighing?", conversation.id).passages.values()
     again = application.runs.revise(application.runs.recent(1)[0], "retrieve", Revision())
-    found = [*found, *Trace().apply_all(event for _, event in again.follow()).passages.values()]
+    found = [*found, *wait(again).passages.values()]
     assert {passage.title for passage in found} == {title}

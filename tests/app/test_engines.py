@@ -120,7 +120,7 @@ def test_the_command_grades_with_the_grader_it_is_given(
         for text in ("Clara Moor built the old lighthouse of Halden.", "No.")
     ]
     (tmp_path / "pairs.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    for kind in ("score", "explained", "listwise", "cascade", "builtin"):
+    for kind in ("listwise", "builtin"):
         code = main(["grade", "pairs.jsonl", "--grader", kind, "--model", BIG, "--home", str(tmp_path / "h"), "--json"])
         grades = json.loads(capsys.readouterr().out)["grades"]
         assert (code, [one["verdict"] for one in grades]) == (0, ["relevant", "irrelevant"]), kind

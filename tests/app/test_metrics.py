@@ -3,9 +3,8 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from crag.app.application import open_application
 from crag.options import RunOptions
-from crag.settings import Settings
+from tests.applications import opened_with
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
 from tests.waiting import PATIENCE, wait_until
@@ -22,11 +21,9 @@ def ollama():
 
 @pytest.fixture
 def application(tmp_path, ollama):
-    settings = Settings(home=tmp_path / "home", ollama_host=ollama.url, embedder="builtin", metrics=True)
-    opened = open_application(settings)
-    opened.library.pipeline.add_bytes("paper.md", PAPER)
-    yield opened
-    opened.close()
+    given = {"chat_model": "auto", "ollama_host": ollama.url, "metrics": True}
+    with opened_with(tmp_path / "home", {"paper.md": PAPER}, **given) as opened:
+        yield opened
 
 
 def ask(application, **options):

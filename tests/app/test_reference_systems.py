@@ -5,24 +5,23 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.evaluation.dataset_format import SEED_DATASET
 from crag.inspection.run_labels import threshold_origin
 from crag.options import RunOptions
 from crag.prompts import load_prompt
 from crag.reference_systems import REFERENCE_SYSTEMS, find_system
 from crag.runs.trace import Trace
-from crag.settings import Settings
+from tests.applications import opened_with, wait
 from tests.doubles.evaluator import write_evaluator
 from tests.doubles.little_model import answer_like_a_little_model
-from tests.doubles.ollama import LLAMA, NOMIC, Asked, Model, Say, ScriptedOllama, closed_address
+from tests.doubles.ollama import LLAMA, NOMIC, Asked, Model, Say, ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 
 SMALL = Model("llama3.2:1b", size=1_300_000_000, digest="c" * 64)
@@ -61,25 +60,16 @@ def tavily() -> Iterator[TavilyServer]:
 def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the documents, to copy."""
     home = tmp_path_factory.mktemp("town") / "home"
-    with closing(open_application(Settings(home=home, ollama_host=closed_address(), embedder="builtin"))) as opened:
-        for name, text in TOPICS.items():
-            opened.library.pipeline.add_bytes(f"{name}.txt", text.encode())
-    return home
+    with opened_with(home, {f"{name}.txt": text for name, text in TOPICS.items()}):
+        return home
 
 
 @pytest.fixture
 def application(ollama: ScriptedOllama, tavily: TavilyServer, town: Path, tmp_path: Path) -> Iterator[Application]:
     shutil.copytree(town, tmp_path / "home")
     ollama.models = [LLAMA, SMALL, NOMIC]
-    settings = Settings(
-        home=tmp_path / "home",
-        ollama_host=ollama.url,
-        chat_model=ANSWERING,
-        embedder="builtin",
-        tavily_api_key="tvly-x",
-        tavily_url=tavily.url,
-    )
-    with closing(open_application(settings)) as opened:
+    servers = {"ollama_host": ollama.url, "tavily_api_key": "tvly-x", "tavily_url": tavily.url}
+    with opened_with(tmp_path / "home", chat_model=ANSWERING, **servers) as opened:
         yield opened
 
 
@@ -89,8 +79,7 @@ def options_of(application: Application, preset: str, **changes: Any) -> RunOpti
 
 
 def ask(application: Application, question: str, options: RunOptions) -> Trace:
-    run = application.runs.start(None, question, options)
-    return Trace().apply_all(event for _, event in run.follow(seconds=60))
+    return wait(application.runs.start(None, question, options))
 
 
 def prompt_name(asked: Asked) -> str:
@@ -188,15 +177,12 @@ def test_the_paper_grades_without_a_language_model_and_prefers_wikipedia(applica
 
 
 def test_the_paper_keeps_the_best_five_strips_in_the_order_of_the_documents(ollama, tavily, tmp_path):
-    settings = Settings(
-        home=tmp_path / "home",
-        ollama_host=ollama.url,
-        embedder="builtin",
-        evaluator=str(write_evaluator(tmp_path / "evaluator")),
-    )
+    evaluator = str(write_evaluator(tmp_path / "evaluator"))
     lines = [f"Fact {n}: the harbour bell of Port Ellis is made of metal number {n}." for n in range(1, 25)]
-    with closing(open_application(settings)) as application:
-        application.library.pipeline.add_bytes("bell.txt", "\n\n".join(lines).encode())
+    bell = {"bell.txt": "\n\n".join(lines)}
+    with opened_with(
+        tmp_path / "home", bell, chat_model="auto", ollama_host=ollama.url, evaluator=evaluator
+    ) as application:
         trace = ask(application, QUESTION, options_of(application, "paper", web="off"))
     assert not any("built-in grader" in note for note in trace.notes)
     kept = [strip for key in trace.passages for strip in trace.strips.get(key, ()) if strip.kept]
@@ -269,8 +255,8 @@ def test_the_five_questions_of_the_notebook_take_the_route_of_each_system(applic
 
 
 def test_an_empty_library_goes_to_the_web_under_every_system(ollama, tavily, tmp_path):
-    settings = Settings(home=tmp_path / "empty", ollama_host=ollama.url, tavily_api_key="tvly-x", tavily_url=tavily.url)
-    with closing(open_application(settings)) as application:
+    servers = {"ollama_host": ollama.url, "tavily_api_key": "tvly-x", "tavily_url": tavily.url}
+    with opened_with(tmp_path / "empty", chat_model="auto", **servers) as application:
         for preset in REFERENCE_SYSTEMS:
             options = options_of(application, preset, fetch_pages=False)
             assert "Herons" in ask(application, ELSEWHERE, options).text, preset
@@ -282,7 +268,7 @@ def test_a_question_is_taken_as_it_stands(application, ollama):
     list(application.runs.start(conversation, QUESTION, options).follow(seconds=60))
     asked = len(ollama.chats)
     again = application.runs.start(conversation, "And who cast it?", options)
-    trace = Trace().apply_all(event for _, event in again.follow(seconds=60))
+    trace = wait(again)
     assert trace.trajectory == ["retrieve_documents", "grade_document_retrieval", "generate_answer"]
     assert all("metal" not in one.prompt.partition("<passage")[0] for one in ollama.chats[asked:])
     greeting = ask(application, "Hello!", options)

@@ -8,11 +8,12 @@ from itertools import count
 
 import pytest
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.models.token_counts import count_tokens
 from crag.options import RunOptions
 from crag.runs.trace import Trace
-from crag.settings import Settings
+from tests import applications
+from tests.applications import opened_with, wait
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
@@ -34,12 +35,8 @@ def server() -> Iterator[ScriptedOllama]:
 
 @pytest.fixture(scope="module")
 def application(server: ScriptedOllama, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    settings = Settings(home=tmp_path_factory.mktemp("home"), ollama_host=server.url, embedder="builtin")
-    opened = open_application(settings)
-    for name, text in DOCUMENTS.items():
-        opened.library.pipeline.add_bytes(name, text.encode())
-    yield opened
-    opened.close()
+    with opened_with(tmp_path_factory.mktemp("home"), DOCUMENTS, ollama_host=server.url) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -58,8 +55,7 @@ def reply(ollama: ScriptedOllama, said: Say) -> None:
 
 
 def ask(application: Application, question: str, **options: object) -> Trace:
-    run = application.runs.start(None, question, RunOptions(**{"model": "ollama:llama3.1:8b", **options}))
-    return Trace().apply_all(event for _, event in run.follow())
+    return applications.ask(application, question, **{"model": "ollama:llama3.1:8b", **options})
 
 
 def unseen(question: str) -> str:
@@ -125,7 +121,7 @@ def test_the_call_ends_when_the_run_is_stopped(application, ollama) -> None:
     run = application.runs.start(None, unseen(OPEN), RunOptions(model="ollama:llama3.1:8b"))
     wait_until(lambda: route_questions(ollama))
     application.runs.stop(run.id)
-    assert Trace().apply_all(event for _, event in run.follow()).state == "stopped"
+    assert wait(run).state == "stopped"
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.app.reports import answer_json
 from crag.inspection.run_labels import answer_badge
 from crag.options import RunOptions
 from crag.runs.trace import Trace
-from crag.settings import Settings
+from tests import applications
+from tests.applications import opened_with, wait
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
@@ -32,12 +33,8 @@ def server() -> Iterator[ScriptedOllama]:
 
 @pytest.fixture(scope="module")
 def application(server: ScriptedOllama, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    settings = Settings(home=tmp_path_factory.mktemp("home"), ollama_host=server.url, embedder="builtin")
-    opened = open_application(settings)
-    for name, text in DOCUMENTS.items():
-        opened.library.pipeline.add_bytes(name, text.encode())
-    yield opened
-    opened.close()
+    with opened_with(tmp_path_factory.mktemp("home"), DOCUMENTS, ollama_host=server.url) as opened:
+        yield opened
 
 
 def judges(asked: Asked) -> bool:
@@ -55,8 +52,7 @@ def reply(ollama: ScriptedOllama, judged: Say) -> None:
 
 
 def ask(application: Application, **options: object) -> Trace:
-    run = application.runs.start(None, QUESTION, RunOptions(**{"model": "ollama:llama3.1:8b", **options}))
-    return Trace().apply_all(event for _, event in run.follow())
+    return applications.ask(application, QUESTION, **{"model": "ollama:llama3.1:8b", **options})
 
 
 @pytest.mark.parametrize(
@@ -83,27 +79,6 @@ def test_the_word_of_the_model_decides(application, ollama, judged, sufficiency,
     assert bool([chat for chat in ollama.chats if chat.writes]) == (sufficiency in ("sufficient", None))
 
 
-def test_sources_that_disagree_are_shown_with_their_titles_and_dates(application, ollama) -> None:
-    reply(ollama, Say("Dis", alternatives={"Dis": math.log(0.9)}))
-    trace = ask(application)
-    for year, title in (("1931", "guide"), ("1933", "diary")):
-        (line,) = [line for line in trace.text.splitlines() if year in line]
-        assert f"“The Halden bridge opened in {year}.”" in line
-        assert f"— {title}" in line
-        assert ", added " in line
-    assert {cited.quote for cited in trace.citations} == {
-        f"The Halden bridge opened in {year}." for year in (1931, 1933)
-    }
-    assert trace.assessment.reason.startswith("100 % sure that the excerpts give different answers")
-
-
-@pytest.mark.parametrize("policy", ["any", "none", "off"])
-def test_other_policies_do_not_ask(application, ollama, policy) -> None:
-    reply(ollama, Say("No"))
-    assert ask(application, policy=policy).sufficiency is None
-    assert not [chat for chat in ollama.chats if judges(chat)]
-
-
 def test_a_model_that_is_too_slow_costs_the_judgement_not_the_answer(application, ollama, monkeypatch) -> None:
     monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 0.3)
     reply(ollama, Say("Yes", first_token_after=0.0, per_token=3600, end="hang"))
@@ -117,15 +92,15 @@ def test_stop_ends_the_question_at_once(application, ollama) -> None:
     run = application.runs.start(None, QUESTION, RunOptions(model="ollama:llama3.1:8b"))
     ollama.wait_until(lambda: [chat for chat in ollama.chats if judges(chat)])
     application.runs.stop(run.id)
-    trace = Trace().apply_all(event for _, event in run.follow())
+    trace = wait(run)
     assert (trace.state, trace.assessment) == ("stopped", None)
 
 
 def test_a_passage_that_the_user_chooses_is_answered_from(application, ollama) -> None:
     reply(ollama, Say("No"))
     run = application.runs.start(None, QUESTION, RunOptions(model="ollama:llama3.1:8b"))
-    declined = Trace().apply_all(event for _, event in run.follow())
+    declined = wait(run)
     chosen = application.runs.overrule(run.id, {next(iter(declined.verdicts)): "use"})
-    trace = Trace().apply_all(event for _, event in chosen.follow())
+    trace = wait(chosen)
     assert (declined.outcome, trace.outcome, trace.sufficiency) == ("not_answered", "documents", "insufficient")
     assert len([chat for chat in ollama.chats if judges(chat)]) == 1, "not again for the second version"

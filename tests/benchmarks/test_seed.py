@@ -1,13 +1,11 @@
 """`make eval-seed`: downloads the posts once, and says what to do if they cannot be downloaded."""
 
-from contextlib import closing
 from ipaddress import ip_network
 
 import pytest
 
 from benchmarks import seed
-from crag.app.application import open_application
-from crag.settings import Settings
+from tests.applications import opened_with
 from tests.doubles.web import serving
 
 POST = b"<html><body><article><p>Agents plan, remember and use tools. They reflect on it.</p></article></body></html>"
@@ -16,8 +14,7 @@ POST = b"<html><body><article><p>Agents plan, remember and use tools. They refle
 @pytest.fixture
 def library(tmp_path):
     loopback = (ip_network("127.0.0.0/8"),)
-    settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin", allow_private_urls=loopback)
-    with closing(open_application(settings)) as application:
+    with opened_with(tmp_path / "home", allow_private_urls=loopback) as application:
         yield application.library
 
 

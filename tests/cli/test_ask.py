@@ -79,21 +79,6 @@ def test_a_new_conversation_is_named_and_goes_on(crag, notes):
     assert crag("ask", QUESTION, "--conversation", "")[1]["error"]["code"] == "not_found"
 
 
-def test_a_conversation_goes_on(crag, notes, tmp_path):
-    from crag.conversations.conversations import Conversations
-    from crag.storage.engine import Database
-
-    crag("add", notes)
-    database = Database(tmp_path / "home")
-    conversation = Conversations(database).create()
-    crag("ask", QUESTION, "--conversation", conversation.id)
-    _, answer = crag("ask", "And what does that mean?", "--conversation", conversation.id)
-    assert answer["steps"][0] == "condense_question"
-    assert len(Conversations(database).messages(conversation.id)) == 4
-    database.close()
-    assert crag("ask", QUESTION, "--conversation", "gone")[1]["error"]["code"] == "not_found"
-
-
 def test_grade_keeps_the_order_of_the_lines(crag, tmp_path):
     rows = [
         {"question": QUESTION, "passage": "After two failed recordings the fragment is blacklisted."},

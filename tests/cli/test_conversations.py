@@ -6,20 +6,16 @@ import json
 
 import pytest
 
-from crag.app.application import open_application
 from crag.cli.main import main
-from crag.options import RunOptions
-from crag.settings import Settings
-from tests.runs.conftest import wait
+from tests.applications import ask, opened_with
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
-    application = open_application(Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin"))
-    conversation = application.conversations.for_user("somebody").create().id
-    wait(application.runs.start(conversation, "What of whales?", RunOptions(model="builtin")))
-    application.close()
+    with opened_with(tmp_path / "home") as application:
+        conversation = application.conversations.for_user("somebody").create().id
+        ask(application, "What of whales?", conversation, model="builtin")
     return tmp_path / "home", conversation
 
 

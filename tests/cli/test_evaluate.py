@@ -25,7 +25,6 @@ from crag.settings import Settings
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import Say
-from tests.doubles.tavily import TavilyServer
 from tests.evaluation.sample import evaluation, results
 from tests.waiting import wait_until
 
@@ -47,21 +46,6 @@ TEXTS = {
     "attacks.md": "# Adversarial attacks\n\nFive types of adversarial attacks are token manipulation, gradient-based"
     " attack, jailbreak prompting, human red-teaming and model red-teaming.",
 }
-FOUND = [
-    {
-        "title": "2024 NFL draft",
-        "url": "https://example.org/draft",
-        "content": "In the 2024 NFL draft the Chicago Bears did draft Caleb Williams first.",
-        "score": 0.9,
-    },
-    {
-        "title": "2024 NBA finals",
-        "url": "https://example.org/finals",
-        "content": "The Boston Celtics won the 2024 NBA finals.",
-        "score": 0.9,
-    },
-]
-KEYS = ("Wikipedia", "recency bias", "model red-teaming", "Caleb Williams", "Boston Celtics")
 
 
 def write_lines(path, rows):
@@ -273,15 +257,6 @@ def test_what_broke_is_told_with_the_run_before_and_after():
     assert "−50.0 points" in told
 
 
-def speak(asked):
-    """As a judge it looks for a word that only the right answer to this question has."""
-    if asked.schema is None or "points" not in asked.schema.get("properties", {}):
-        return Say(answer_like_a_little_model(asked))
-    reference, _, answer = asked.prompt.partition("Must be mentioned")
-    right = any(key.lower() in reference.lower() and key.lower() in answer.lower() for key in KEYS)
-    return Say(json.dumps({"reason": f"{'It' if right else 'It never'} says so.", "points": 10 if right else 0}))
-
-
 @pytest.fixture
 def texts(tmp_path):
     folder = tmp_path / "texts"
@@ -305,24 +280,6 @@ def by_question(document, score):
     for row in document["rows"]:
         found[row["question"]] = found.get(row["question"], 0) + score(row)
     return list(found.values())
-
-
-def test_a_local_model_with_the_web_goes_the_notebooks_ways(capsys, monkeypatch, tmp_path, texts):
-    with ScriptedOllama(script=speak) as ollama, TavilyServer(results=FOUND) as tavily:
-        document = evaluate(
-            capsys,
-            monkeypatch,
-            tmp_path,
-            texts,
-            *("--preset", "langgraph-local", "--web", "auto", "--model", "ollama:llama3.1:8b"),
-            *("--judge", "ollama:llama3.1:8b"),
-            OLLAMA_HOST=ollama.url,
-            TAVILY_API_KEY="tvly-x",
-            CRAG_TAVILY_URL=tavily.url,
-        )
-    assert by_question(document, lambda row: row["scores"]["steps_match"]) == [3, 3, 3, 3, 3]
-    assert by_question(document, lambda row: row["judged"]["score"] == 1.0) == [3, 3, 3, 3, 3]
-    assert len(tavily.queries) >= 6, "the last two questions are not answered by the texts"
 
 
 def test_all_reference_systems_are_compared_with_the_own_settings(capsys, monkeypatch, tmp_path, texts):

@@ -6,19 +6,17 @@ import json
 
 import pytest
 
-from crag.app.application import open_application
 from crag.cli.main import main
-from crag.settings import Settings
+from tests.applications import opened_with
 
 
 @pytest.fixture
 def crag(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
     home = tmp_path / "home"
-    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    application.notes.add("Plan\nfirst this")
-    application.notes.add("Other")
-    application.close()
+    with opened_with(home) as application:
+        application.notes.add("Plan\nfirst this")
+        application.notes.add("Other")
 
     def run(*arguments):
         code = main(["notes", *arguments, "--home", str(home), "--json"])

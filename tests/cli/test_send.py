@@ -9,12 +9,10 @@ import pytest
 from starlette.responses import JSONResponse
 
 from crag.api.app import create_api
-from crag.app.application import open_application
 from crag.cli.main import main
-from crag.settings import Settings
+from tests.applications import opened_with
 from tests.crashing import Forked
 from tests.doubles.ollama import closed_address
-from tests.forked import forked
 from tests.served import serve
 from tests.waiting import PATIENCE, wait_until
 
@@ -28,11 +26,8 @@ def _settled_soon(monkeypatch):
 
 @pytest.fixture
 def application(tmp_path):
-    opened = open_application(
-        Settings(home=tmp_path / "server", chat_model="builtin", embedder="builtin", ollama_host=closed_address())
-    )
-    yield opened
-    opened.close()
+    with opened_with(tmp_path / "server") as opened:
+        yield opened
 
 
 class Gate:
@@ -253,18 +248,3 @@ sys.exit(run(sys.argv[1:]))
         printed, _ = watching.communicate(timeout=PATIENCE)
     document = json.loads(printed)
     assert (watching.returncode, document["removed"], document["complete"]) == (0, ["ferry.md"], True)
-
-
-def test_the_application_itself_takes_what_is_sent(folder, tmp_path, capsys):
-    home = str(tmp_path / "whole")
-    assert main(["tokens", "make", "sender", "--scope", "write", "--home", home, "--json"]) == 0
-    secret = json.loads(capsys.readouterr().out)["token"]["secret"]
-    with forked(tmp_path / "whole", CRAG_CHAT_MODEL="builtin", CRAG_EMBEDDER="builtin") as address:
-        sent = ["send", str(folder), "--to", address, "--token", secret, "--home", str(tmp_path / "home"), "--json"]
-        assert main(sent) == 0
-        assert statuses(json.loads(capsys.readouterr().out)) == {"ferry.md": "added", "old/bridge.md": "added"}
-        (folder / "ferry.md").unlink()
-        assert main(sent) == 0
-    capsys.readouterr()
-    assert main(["list", "--home", home, "--json"]) == 0
-    assert [one["title"] for one in json.loads(capsys.readouterr().out)["sources"]] == ["bridge.md"]

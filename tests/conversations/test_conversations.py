@@ -16,10 +16,8 @@ from crag.runs.records import insert_run
 from crag.storage.outbound_log import OutboundLog, on_behalf_of
 from crag.storage.tables import messages
 from crag.types import Feedback, Thresholds, generate_user_key
-from tests.runs.conftest import (
-    house,  # noqa: F401 — fixtures
-    wait,
-)
+from tests.applications import wait
+from tests.runs.conftest import house  # noqa: F401 — fixtures
 
 NEW, NEWEST = generate_user_key(), generate_user_key()
 

@@ -10,10 +10,8 @@ from crag.conversations import message_tree
 from crag.errors import BadRequest, NotFound, StillAnswering
 from crag.options import RunOptions
 from crag.storage.tables import messages
-from tests.runs.conftest import (
-    house,  # noqa: F401 — fixtures
-    wait,
-)
+from tests.applications import wait
+from tests.runs.conftest import house  # noqa: F401 — fixtures
 
 
 @pytest.fixture
@@ -184,30 +182,6 @@ def test_pinned_conversations_come_first(home):
     assert [(found.id, found.pinned) for found in home.conversations.list()] == [(one, True), (other, False)]
     home.conversations.pin(one, pinned=False)
     assert [found.id for found in home.conversations.list()] == [other, one]
-
-
-def test_people_see_only_their_own_conversations(home):
-    mine, theirs = (home.conversations.for_user(user or None).create().id for user in ("me", "them"))
-    asked(home, mine, "What of whales?")
-    asked(home, theirs, "What of bees?")
-    assert [found.id for found in home.conversations.for_user("me").list()] == [mine]
-    assert home.conversations.for_user("me").list("bees") == []
-    assert home.conversations.for_user("me").get(mine).owner_id == "me"
-    with pytest.raises(NotFound):
-        home.conversations.for_user("me").get(theirs)
-    assert len(home.conversations.list()) == 2
-    run_id = home.conversations.messages(theirs)[1].run_id
-    assert home.conversations.for_user("them").find_by_run(run_id).id == theirs
-    with pytest.raises(NotFound):
-        home.conversations.for_user("me").find_by_run(run_id)
-
-
-def test_a_run_of_no_conversation_is_nobodys(home):
-    run = home.runs.start(None, "One?", RunOptions())
-    wait(run)
-    assert home.conversations.find_by_run(run.id) is None
-    with pytest.raises(NotFound):
-        home.conversations.for_user("me").find_by_run(run.id)
 
 
 def test_a_deleted_conversation_takes_no_more_questions(home):

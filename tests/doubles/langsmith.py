@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass, field
 from email.parser import BytesParser
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
+
+from tests.doubles.http_double import DoubleHandler, HttpDouble
 
 TENANT = "5f0ccd7d-1fc5-4a5f-9ad5-3f4d8e5d7a10"
 _EARLY = "2026-01-01T00:00:00+00:00"
@@ -17,19 +17,31 @@ _EARLY = "2026-01-01T00:00:00+00:00"
 Reply = tuple[int, Any]
 
 
-@dataclass
-class LangSmithServer:
-    """`status`, `headers` and `body` are sent instead of an answer from request `fails_from` (from 0) on.
+class _Handler(DoubleHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
-    With a `delay` each reply waits for it. `requests` are method, path and key of all that was asked; what was kept:
+    def answer(self) -> None:
+        script, body = self.script, self.read_body()
+        script.requests.append((self.command, self.path, self.headers.get("x-api-key", "")))
+        script.raw.append(body)
+        script.wait()
+        if script.fails_from < len(script.requests) and (script.status != 200 or script.body is not None):
+            return self.reply(script.body or b"{}", script.status, script.headers)
+        status, value = script.answer(self.command, self.path, body, self.headers.get("Content-Type", ""))
+        return self.reply(json.dumps(value).encode(), status, script.headers)
+
+
+@dataclass
+class LangSmithServer(HttpDouble):
+    """Fails, if its status or body says so, from request `fails_from` (from 0) on.
+
+    `requests` are method, path and key of all that was asked; what was kept:
     `datasets` and `projects` by name, `examples`, `runs` and `feedback` by id.
     """
 
-    status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes | None = None
+    handler = _Handler
     fails_from: int = 0
-    delay: threading.Event | None = None
     requests: list[tuple[str, str, str]] = field(default_factory=list)
     datasets: dict[str, dict[str, Any]] = field(default_factory=dict)
     projects: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -37,22 +49,6 @@ class LangSmithServer:
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
     feedback: dict[str, dict[str, Any]] = field(default_factory=dict)
     raw: list[bytes] = field(default_factory=list)
-
-    def __enter__(self) -> Self:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.delay:
-            self.delay.set()
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @property
     def sent(self) -> str:
@@ -120,36 +116,3 @@ class LangSmithServer:
             else:
                 runs[which] = value
         self.runs = self.runs | runs
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        script = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
-            def handle_any(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                script.requests.append((self.command, self.path, self.headers.get("x-api-key", "")))
-                script.raw.append(body)
-                if script.delay:
-                    script.delay.wait()
-                if script.fails_from < len(script.requests) and (script.status != 200 or script.body is not None):
-                    return self.reply(script.status, script.body or b"{}")
-                status, value = script.answer(self.command, self.path, body, self.headers.get("Content-Type", ""))
-                return self.reply(status, json.dumps(value).encode())
-
-            do_GET = do_POST = do_PATCH = handle_any  # noqa: N815 — as the server of the standard library calls them
-
-            def reply(self, status: int, body: bytes) -> None:
-                self.send_response(status)
-                for name, text in script.headers.items():
-                    self.send_header(name, text)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        return Handler

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
+from tests.doubles.http_double import DoubleHandler, HttpDouble
 from tests.doubles.little_model import embed_words
 
 
@@ -26,57 +25,9 @@ class Completion:
     alternatives: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass
-class OpenAIServer:
-    """`replies` are used up before `usual`; `bodies` and `keys` are what was asked, and `dropped` counts who left.
-
-    `embed` makes the rows for texts that are to be embedded, of `dimension` numbers each.
-    """
-
-    usual: Completion = field(default_factory=Completion)
-    replies: deque[Completion] = field(default_factory=deque)
-    bodies: list[dict[str, Any]] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
-    embed: Callable[[list[str], int], Any] = embed_words
-    dimension: int = 96
-    dropped: int = 0
-    closing: threading.Event = field(default_factory=threading.Event)
-
-    def __enter__(self) -> Self:
-        scripted = self
-
-        class Handler(_Handler):
-            server_script = scripted
-
-        self._server = _Server(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, *_: object) -> None:
-        """Whatever `embed` raises ends the connection without a reply."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server_script: OpenAIServer
-
-    def log_message(self, *_: object) -> None:
-        """Silence."""
-
-    def do_POST(self) -> None:
-        script = self.server_script
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+class _Handler(DoubleHandler):
+    def answer(self) -> None:
+        script, body = self.script, json.loads(self.read_body())
         script.bodies.append(body)
         script.keys.append(self.headers["Authorization"])
         reply = script.replies.popleft() if script.replies else script.usual
@@ -92,7 +43,7 @@ class _Handler(BaseHTTPRequestHandler):
             script.dropped += 1
 
     def _embed(self, texts: list[str]) -> None:
-        rows = self.server_script.embed(texts, self.server_script.dimension)
+        rows = self.script.embed(texts, self.script.dimension)
         data = [{"object": "embedding", "index": number, "embedding": row} for number, row in enumerate(rows)]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         self._send_json(200, {"object": "list", "data": data, "model": "text-embedding-3-small", "usage": usage})
@@ -101,22 +52,15 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_json(reply.status, {"error": {"message": reply.error, "code": reply.code or None}})
 
     def _send_json(self, status: int, value: dict[str, Any]) -> None:
-        content = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        self.reply(json.dumps(value).encode(), status, {"Content-Type": "application/json"})
 
     def _stream(self, reply: Completion, body: dict[str, Any]) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
+        self.begin(200, {"Content-Type": "text/event-stream"})
         words = reply.text.split(" ")[: body.get("max_completion_tokens") or body.get("max_tokens")]
         for number, word in enumerate(words):
             told = _logprobs(word, reply.alternatives) if body.get("logprobs") else None
             self._send({"delta": {"content": f" {word}" if number else word}, "logprobs": told})
-            self.server_script.closing.wait(reply.per_token)
+            self.script.closing.wait(reply.per_token)
         self._send({"delta": {}, "finish_reason": reply.finish})
         usage = {"prompt_tokens": 21, "completion_tokens": len(words), "total_tokens": 21 + len(words)}
         self._event({"choices": [], "usage": usage})
@@ -134,3 +78,24 @@ class _Handler(BaseHTTPRequestHandler):
 def _logprobs(word: str, alternatives: dict[str, float]) -> dict[str, Any]:
     top = [{"token": token, "logprob": value, "bytes": None} for token, value in alternatives.items()]
     return {"content": [{"token": word, "logprob": -0.1, "bytes": None, "top_logprobs": top}]}
+
+
+@dataclass
+class OpenAIServer(HttpDouble):
+    """`replies` are used up before `usual`; `bodies` and `keys` are what was asked, and `dropped` counts who left.
+
+    `embed` makes the rows for texts that are to be embedded, of `dimension` numbers each.
+    """
+
+    handler = _Handler
+    usual: Completion = field(default_factory=Completion)
+    replies: deque[Completion] = field(default_factory=deque)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    embed: Callable[[list[str], int], Any] = embed_words
+    dimension: int = 96
+    dropped: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"{super().url}/v1"

@@ -14,7 +14,7 @@ import pytest
 
 from tests.doubles.ollama_values import Asked, Say
 from tests.doubles.prompt_processor import PromptProcessor
-from tests.doubles.timed_ollama import TimedOllama, rendered, tokens_of
+from tests.doubles.timed_ollama import TimedOllama, tokens_of
 from tests.waiting import wait_until
 
 WORDS = "one two three four five six seven eight nine ten "
@@ -46,14 +46,6 @@ def test_prompts_share_the_rate_and_speed_up_as_others_end() -> None:
     assert processor.due("short", now=9.0) == pytest.approx(1.0)
 
 
-def test_a_prompt_that_is_given_up_leaves_its_share() -> None:
-    processor = PromptProcessor(rate=400)
-    processor.begin("stays", 400, now=0.0)
-    processor.begin("goes", 400, now=0.0)
-    assert processor.end("goes", now=1.0) == pytest.approx(200)
-    assert processor.due("stays", now=1.0) == pytest.approx(1.5)
-
-
 def test_per_slot_nobody_slows_anybody() -> None:
     processor = PromptProcessor(rate=400, shared=False)
     processor.begin("one", 400, now=0.0)
@@ -67,13 +59,6 @@ def test_a_request_takes_its_prompt_and_its_reply(ollama: TimedOllama) -> None:
     [served] = ollama.served
     assert served.processed == len(served.prompt) == len(tokens_of((WORDS * 40).strip())) + 10
     assert took >= len(served.prompt) / 2000 + len(tokens_of("yes and no")) / 100
-
-
-def test_the_count_that_is_told_is_the_whole_prompt(ollama: TimedOllama) -> None:
-    body = {"model": "llama3.1:8b", "messages": [{"role": "user", "content": WORDS}]}
-    for _ in range(2):
-        lines = httpx.post(f"{ollama.url}/api/chat", json=body).text.splitlines()
-        assert json.loads(lines[-1])["prompt_eval_count"] == len(rendered(body))
 
 
 def test_what_a_slot_holds_is_not_processed_again(ollama: TimedOllama) -> None:

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +16,7 @@ from playwright.sync_api import Page, expect
 
 from crag.app.application import open_application
 from crag.settings import Settings
+from tests.doubles.http_double import DoubleHandler, HttpDouble
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Asked, Say
@@ -28,11 +27,17 @@ from tests.forked import forked
 UNCOVERED = "Who won the 2024 NBA Finals?"
 
 
+class _Handler(DoubleHandler):
+    def answer(self) -> None:
+        self.script.hits.append(self.path)
+        self.reply(b"", 204)
+
+
 @dataclass
-class Canary:
+class Canary(HttpDouble):
     """A listener that nobody may ever speak to; it can be named in hostile text."""
 
-    port: int = 0
+    handler = _Handler
     hits: list[str] = field(default_factory=list)
 
     def text(self, where: str) -> str:
@@ -51,30 +56,10 @@ class Canary:
         )
 
 
-class _Handler(BaseHTTPRequestHandler):
-    canary: Canary
-
-    def do_GET(self) -> None:
-        self.canary.hits.append(self.path)
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def canary() -> Iterator[Canary]:
-    watched = Canary()
-    handler = type("Watched", (_Handler,), {"canary": watched})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    watched.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield watched
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with Canary() as watched:
+        yield watched
 
 
 class Watch:

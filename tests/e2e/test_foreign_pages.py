@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from http.cookies import SimpleCookie
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.doubles.http_double import DoubleHandler, HttpDouble
 from tests.e2e.browser import ask, badge, open_page, settled
 from tests.e2e.conftest import QUESTION
 from tests.endurance.tab import opened_tab
@@ -57,45 +57,34 @@ run()
 """
 
 
-class _Server(ThreadingHTTPServer):
-    """The other program; it keeps the cookies that the browser sends to it."""
-
-    cookies = ""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_GET(self) -> None:
-        self.server.cookies = self.headers.get("Cookie", "")
+class _Handler(DoubleHandler):
+    def answer(self) -> None:
+        self.script.cookies = self.headers.get("Cookie", "")
         target = "http://" + self.path.partition("?")[2]
         script = f"<body><script>const TARGET = {json.dumps(target)};{ATTACK}</script>"
         if self.path.startswith("/sandboxed"):
             quoted = script.replace("&", "&amp;").replace('"', "&quot;")
             script = f'<body><iframe sandbox="allow-scripts" srcdoc="{quoted}"></iframe>'
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(script.encode())
+        self.reply(script.encode(), headers={"Content-Type": "text/html"})
 
-    def log_message(self, *_: object) -> None:
-        pass
+
+@dataclass
+class ForeignServer(HttpDouble):
+    """The other program; it keeps the cookies that the browser sends to it."""
+
+    handler = _Handler
+    cookies: str = ""
 
 
 @pytest.fixture(scope="module")
-def foreign_server() -> Iterator[_Server]:
-    server = _Server(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def foreign_server() -> Iterator[ForeignServer]:
+    with ForeignServer() as server:
+        yield server
 
 
 @pytest.fixture
-def foreign_port(foreign_server: _Server) -> int:
-    return foreign_server.server_port
+def foreign_port(foreign_server: ForeignServer) -> int:
+    return foreign_server.port
 
 
 OTHER_PAGES = {
@@ -122,7 +111,7 @@ async def _list_conversations(address: str, cookies: Mapping[str, str], secret: 
 
 
 def test_another_page_reads_and_does_nothing_and_a_program_that_gets_the_cookies_is_somebody_else(
-    page: Page, app_with_notes: str, foreign_server: _Server
+    page: Page, app_with_notes: str, foreign_server: ForeignServer
 ):
     open_page(page, app_with_notes)
     ask(page, QUESTION)
@@ -131,13 +120,13 @@ def test_another_page_reads_and_does_nothing_and_a_program_that_gets_the_cookies
     secret = page.evaluate("localStorage.getItem('crag-secret')")
     port = app_with_notes.rpartition(":")[2]
     for other, (path, name, target) in OTHER_PAGES.items():
-        page.goto(f"http://{name}:{foreign_server.server_port}/{path}?{target}:{port}")
+        page.goto(f"http://{name}:{foreign_server.port}/{path}?{target}:{port}")
         attacked = page.frame_locator("iframe") if path == "sandboxed" else page
         results = json.loads(attacked.locator("#results").inner_text())
         assert len(results) == 10, other
         assert set(results.values()) == {"refused"}, (other, results)
 
-    page.goto(f"http://127.0.0.1:{foreign_server.server_port}/attack?127.0.0.1:1")
+    page.goto(f"http://127.0.0.1:{foreign_server.port}/attack?127.0.0.1:1")
     cookies = {name: one.value for name, one in SimpleCookie(foreign_server.cookies).items()}
     assert "_streamlit_xsrf" in cookies, "cookies are sent to every port"
     with ThreadPoolExecutor(1) as programs:

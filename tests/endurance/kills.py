@@ -44,7 +44,7 @@ def kill_often(folder: Path, kills: int, seed: int) -> Ledger:
     chance = random.Random(seed)
     ledger, known = Ledger(), {}
     for number in range(kills):
-        ledger.read(_kill(_start(known, folder / "home", f"{seed}-{number}", f"k{number}"), chance))
+        ledger.read(_kill(start_work(known, folder / "home", f"{seed}-{number}", f"k{number}"), chance))
         with closing(open_home(folder / "home")) as application:
             known = ledger.check(application)
             if chance.random() < 0.5:  # else the next worker finds an index that is behind, or none
@@ -101,7 +101,7 @@ class Replicas:
                 print(f"{killed + 1} kills, {self.ledger.deeds} deeds, {len(known)} documents", flush=True)
 
     def _start(self, known: Known, slot: int, name: str, url: str) -> Forked:
-        return _start(known, self.folder / f"home-{slot}", f"{self.seed}-{name}-{slot}", f"{name}{slot}", url)
+        return start_work(known, self.folder / f"home-{slot}", f"{self.seed}-{name}-{slot}", f"{name}{slot}", url)
 
     def _measure(self, watching: Application, lines: list[str], killed_at: float) -> None:
         """Wait until nothing is left that a killed process owned, and note how long it took."""
@@ -121,7 +121,8 @@ def _count(application: Application, query: Select[tuple[int]]) -> int:
         return connection.scalar(query) or 0
 
 
-def _start(known: Known, *arguments: object) -> Forked:
+def start_work(known: Known, *arguments: object) -> Forked:
+    """A process at mixed work, which knows these documents."""
     process = Forked(MIXED_WORK, *arguments)
     process.stdin.write(json.dumps(known) + "\n")
     process.stdin.flush()

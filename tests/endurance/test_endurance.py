@@ -2,34 +2,37 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
-from tests.endurance.cold_load import load_slowly
 from tests.endurance.crowd import live_with_a_crowd
-from tests.endurance.kills import kill_often
-from tests.endurance.neighbours import live_together
+from tests.endurance.kills import kill_often, start_work
+from tests.endurance.ledger import Ledger
+from tests.endurance.mixed_work import open_home
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 def test_nothing_acknowledged_is_lost_by_kills(tmp_path):
-    ledger = kill_often(tmp_path, kills=2, seed=11)
+    ledger = kill_often(tmp_path, kills=1, seed=11)
     assert ledger.deeds
     assert ledger.errors == []
 
 
 def test_several_processes_share_one_home(tmp_path):
-    ledger = live_together(tmp_path, seconds=1)
+    ledger = Ledger()
+    with closing(open_home(tmp_path / "home")) as application:
+        workers = [start_work({}, tmp_path / "home", str(n), f"w{n}") for n in range(2)]
+        for worker in workers:
+            lines = []
+            for line in iter(worker.stdout.readline, ""):
+                lines.append(line)
+                if line.startswith('["done"'):
+                    break
+            ledger.read(lines + worker.communicate(None)[0].splitlines(keepends=True))
+        ledger.check(application)
     assert ledger.deeds
     assert ledger.errors == []
-
-
-def test_a_slow_model_load_is_waited_for_and_reported(tmp_path):
-    seen = load_slowly(tmp_path, seconds=3)
-    assert (seen.trace.state, seen.trace.outcome) == ("done", "documents")
-    assert {told.kind for told, _ in seen.waits} == {"answering"}
-    seconds = [waited for _, waited in seen.waits]
-    assert max(seconds) > 2
 
 
 def test_people_at_once_see_nothing_of_each_other(tmp_path):

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.cancellation import Cancellation
 from crag.errors import BadRequest, NotFound, Stopped
 from crag.evaluation.rechunked_libraries import PASSAGE_ID_OFFSET, RechunkedLibraries
 from crag.models.token_counts import count_passage_tokens
 from crag.options import RunOptions
-from crag.settings import Settings
 from crag.sharing.backup import write_backup
 from crag.types import Progress, ignore_progress
+from tests.applications import opened_with
 
 KETTLES = "\n\n".join(
     f"# Kettle number {n}\n\nKettle {n} is made of copper and whistles in the key of {key}. It was mended by Anna in "
@@ -29,9 +29,7 @@ OPTIONS = RunOptions(model="builtin", passage_size=60)
 
 @pytest.fixture
 def application(tmp_path):
-    settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin")
-    with closing(open_application(settings)) as opened:
-        opened.library.pipeline.add_bytes("kettles.md", KETTLES.encode())
+    with opened_with(tmp_path / "home", {"kettles.md": KETTLES}) as opened:
         opened.library.pipeline.add_bytes("looms.md", LOOMS.encode(), collection="Looms")
         yield opened
 

@@ -13,6 +13,7 @@ from crag.evaluation.types import Environment, Variant
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.types import Thresholds
+from tests.applications import opened_with
 
 HALL = "# The north hall\n\nThe boiler of the north hall was replaced in 2019 by a heat pump. It runs at night.\n"
 QUESTION = "When was the boiler of the north hall replaced?"
@@ -31,10 +32,8 @@ THEN = Environment(
 
 @pytest.fixture
 def application(tmp_path):
-    settings = Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin")
-    with closing(open_application(settings)) as opened:
-        opened.library.pipeline.add_bytes("hall.md", HALL.encode())
-        opened.library.pipeline.add_bytes("garden.md", b"# The garden\n\nThe garden has nine apple trees and a pond.\n")
+    garden = "# The garden\n\nThe garden has nine apple trees and a pond.\n"
+    with opened_with(tmp_path / "home", {"hall.md": HALL, "garden.md": garden}) as opened:
         run = opened.runs.start(None, QUESTION, opened.preferences.options())
         assert list(run.follow())[-1][1].state == "done"
         opened.datasets.pins.pin_answer(run.id, text="2019")

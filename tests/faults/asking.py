@@ -7,6 +7,7 @@ from collections.abc import Callable
 from crag.app.application import Application
 from crag.options import RunOptions
 from crag.runs.trace import Trace
+from tests.applications import wait
 from tests.doubles import ollama_values
 from tests.doubles.little_model import answer_like_a_little_model, embed_words
 from tests.doubles.ollama import ScriptedOllama
@@ -19,11 +20,6 @@ ANSWER = "After two failed recordings the fragment is blacklisted, which means i
 TWENTY = " ".join(["After two failed recordings the fragment is blacklisted [1],", *(f"word{n}" for n in range(11))])
 
 Script = Callable[[Asked], Say]
-
-
-def wait(run) -> Trace:
-    """The run's trace once it has ended."""
-    return Trace().apply_all(event for _, event in run.follow())
 
 
 def start(application: Application, question: str = QUESTION, conversation: str | None = None, **options):

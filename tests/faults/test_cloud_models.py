@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.applications import wait
 from tests.doubles.ollama_values import LLAMA, Model, Say
-from tests.faults.asking import QUESTION, ask, start, wait, when_grading
+from tests.faults.asking import QUESTION, ask, start, when_grading
 from tests.waiting import wait_until
 
 BY_NAME = Model("gpt-oss:120b-cloud", digest="d" * 64)

@@ -12,9 +12,10 @@ import pytest
 
 from crag.options import RunOptions
 from crag.runs.trace import Trace
+from tests.applications import wait
 from tests.doubles.little_model import embed_words
 from tests.doubles.ollama_values import LLAMA, NOMIC, Say
-from tests.faults.asking import QUESTION, wait
+from tests.faults.asking import QUESTION
 from tests.faults.conftest import NOTES
 from tests.waiting import PATIENCE
 

@@ -6,29 +6,20 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from tests.applications import wait
 from tests.doubles.ollama_values import Say
-from tests.faults.asking import ANSWER, QUESTION, ask, start, wait, when_grading
+from tests.faults.asking import ANSWER, QUESTION, ask, start, when_grading
 from tests.faults.conftest import NOTES
 
 GRADERS = ("score", "explained", "listwise")  # of *cascade*, see tests/app/test_sufficiency.py
 UNREADABLE = "The grader's reply could not be read; counts as partly relevant."
 ONLY_DOCUMENTS = "Web search is off, so only your documents were used."
-REPLIES = {
-    "67-prose": "The passage could perhaps be of some use to whoever asks this.",
-    "67-another-word": '{"score": "maybe"}',
-    "67-array": '["yes", "no"]',
-    "67-thought-that-never-ends": "<think>Yes? It speaks of fragments, so yes",
-    "67-thought-alone": "<think>Yes, surely.</think>",
-    "67-ten-thousand-spaces": " " * 10_000,
-    "67-nothing": "",
-    "67-half-a-json": '{"verdict"',
-}
 
 
-@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
 @pytest.mark.parametrize("grader", GRADERS)
-def test_what_cannot_be_read_is_unknown_and_shown_as_such(application, ollama, grader, reply):
-    when_grading(ollama, Say(reply), for_ever=True)
+def test_what_cannot_be_read_is_unknown_and_shown_as_such(application, ollama, grader):
+    """What else cannot be read: see tests/grading/test_model_replies.py."""
+    when_grading(ollama, Say('{"verdict"'), for_ever=True)
     trace = ask(application, grader=grader)
     judged = [verdict for verdict in trace.verdicts.values() if verdict.score is None]
     assert judged
@@ -40,31 +31,10 @@ def test_what_cannot_be_read_is_unknown_and_shown_as_such(application, ollama, g
     assert len(graded) == 2 * once, "asked once more, and no oftener"
 
 
-@pytest.mark.parametrize("grader", GRADERS)
-def test_67_a_bare_yes(application, ollama, grader):
-    """It says enough of one passage, and nothing of a list."""
-    when_grading(ollama, Say("Yes."), for_ever=True)
-    trace = ask(application, f"{QUESTION} So asks {grader}.", grader=grader)
-    word, action = ("unknown", "ambiguous") if grader == "listwise" else ("relevant", "correct")
-    assert word in {verdict.word for verdict in trace.verdicts.values()}
-    assert (trace.state, trace.action, trace.text) == ("done", action, ANSWER)
-
-
-@pytest.mark.parametrize("grader", GRADERS)
-def test_67_a_verdict_in_a_thought_is_none(application, ollama, grader):
-    """What a model thinks on its way is never read as its verdict."""
-    no = '{"verdict": "no", "1": 0, "2": 0}'
-    when_grading(ollama, Say(f'<think>{{"verdict": "yes", "1": 9, "2": 9}} at first sight</think>{no}'), for_ever=True)
-    trace = ask(application, f"{QUESTION} So wonders {grader}.", grader=grader)
-    assert {verdict.word for verdict in trace.verdicts.values()} == {"irrelevant"}
-    assert (trace.state, trace.outcome) == ("done", "not_answered")
-
-
-@pytest.mark.parametrize("grader", GRADERS)
-def test_what_is_not_judged_in_time_is_unknown_and_the_answer_is_written(application, ollama, grader, monkeypatch):
+def test_what_is_not_judged_in_time_is_unknown_and_the_answer_is_written(application, ollama, monkeypatch):
     monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 0.3)
     when_grading(ollama, Say('{"sentence": "Well', per_token=3600), for_ever=True)
-    run = start(application, f"{QUESTION} So asks a slow {grader}.", grader=grader)
+    run = start(application, f"{QUESTION} So asks a slow one.", grader="explained")
     trace = wait(run)
     unknown = {(verdict.word, verdict.reason) for verdict in trace.verdicts.values() if verdict.score is None}
     assert unknown == {("unknown", "Could not be judged: Grading took longer than 0.3 seconds.")}
@@ -73,13 +43,12 @@ def test_what_is_not_judged_in_time_is_unknown_and_the_answer_is_written(applica
     assert "grade_documents" in {call.node for call in application.runs.calls(run.id)}
 
 
-@pytest.mark.parametrize("grader", ["score", "explained", "listwise"])
-def test_the_time_to_load_the_model_does_not_count(application, ollama, grader, monkeypatch):
+def test_the_time_to_load_the_model_does_not_count(application, ollama, monkeypatch):
     monkeypatch.setattr("crag.grading.model_replies.GRADING_SECONDS", 2.5)
     loaded = Say('{"verdict": "yes", "1": 9, "2": 9}')
-    waiting = [replace(loaded, first_token_after=3.5)] * (1 if grader == "listwise" else len(NOTES))
+    waiting = [replace(loaded, first_token_after=3.5)] * len(NOTES)
     when_grading(ollama, *waiting, loaded, for_ever=True)
-    trace = ask(application, f"{QUESTION} So asks a cold {grader}.", grader=grader)
+    trace = ask(application, f"{QUESTION} So asks a cold one.", grader="score")
     assert "relevant" in {verdict.word for verdict in trace.verdicts.values()}
 
 
@@ -113,21 +82,19 @@ LASTING = [
 
 
 @pytest.mark.parametrize("fault", PASSING, ids=lambda fault: fault.name)
-@pytest.mark.parametrize("grader", GRADERS)
-def test_a_passing_fault_costs_one_verdict_not_the_answer(application, ollama, grader, fault, monkeypatch):
+def test_a_passing_fault_costs_one_verdict_not_the_answer(application, ollama, fault, monkeypatch):
     monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.001)
     when_grading(ollama, fault.reply, for_ever=True)
-    trace = ask(application, grader=grader)
+    trace = ask(application, grader="score")
     judged = {(verdict.word, verdict.reason) for verdict in trace.verdicts.values() if verdict.score is None}
     assert judged == {("unknown", fault.reason)}
     assert (trace.state, trace.text, trace.notes) == ("done", ANSWER, [ONLY_DOCUMENTS])
 
 
 @pytest.mark.parametrize("fault", LASTING, ids=lambda fault: fault.name)
-@pytest.mark.parametrize("grader", GRADERS)
-def test_a_lasting_fault_ends_the_run_before_anything_is_written(application, ollama, grader, fault):
+def test_a_lasting_fault_ends_the_run_before_anything_is_written(application, ollama, fault):
     when_grading(ollama, fault.reply, for_ever=True)
-    trace = ask(application, grader=grader)
+    trace = ask(application, grader="explained")
     assert (trace.state, trace.error_code, trace.text) == ("failed", fault.code, "")
     assert trace.remedy
     assert not [chat for chat in ollama.chats if chat.writes]

@@ -137,22 +137,6 @@ def test_offline(tmp_path, caplog):
     alone.close()
 
 
-def test_a_query_that_cannot_be_written_down_is_not_sent(tmp_path, tavily, caplog):
-    full = opened(tmp_path, tavily.url)
-    add_notes(full)
-    refuse = (
-        "CREATE TRIGGER full BEFORE INSERT ON departures BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
-    )
-    with full.database.write() as connection:
-        connection.exec_driver_sql(refuse)
-    trace = ask(full)
-    assert_answered_from_the_library(trace, "the disk is full")
-    assert trace.notes[0].startswith("Nothing was sent because it could not be logged first.")
-    assert tavily.requests == []
-    assert_all_is_well(full, tmp_path, caplog)
-    full.close()
-
-
 def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, caplog, monkeypatch):
     monkeypatch.setattr("crag.app.run_resources.ProviderSearch", partial(ProviderSearch, timeout=0.5))
     tavily.delay = threading.Event()
@@ -195,14 +179,6 @@ def test_results_with_private_addresses_are_text_without_a_link(tmp_path, tavily
     assert {trace.passages[number].location for number in trace.found["web"]} == {"", CELTICS["url"]}
     told = json.dumps(reports.answer_json("r", trace))
     assert not [url for url in urls if url in told]
-
-
-def test_a_megabyte_of_content_is_cut_before_anything_reads_it(application, home, tavily, caplog):
-    tavily.results = [CELTICS | {"content": CELTICS["content"] + " filler" * 150_000}]
-    trace = ask(application, ELSEWHERE, RunOptions(web="auto"))
-    assert trace.state == "done"
-    assert [len(trace.passages[number].text) for number in trace.found["web"]] == [6_000]
-    assert_all_is_well(application, home, caplog)
 
 
 def test_full_pages_are_read_on_demand_and_logged(application, tavily):

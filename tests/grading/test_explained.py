@@ -10,7 +10,6 @@ import pytest
 from crag.cancellation import Cancellation
 from crag.errors import ModelFault, Stopped
 from crag.grading.explained import ExplainedGrader, read_grade
-from crag.grading.model_replies import UNREADABLE
 from crag.types import Usage
 from tests.doubles.scripted_model import ScriptedModel
 from tests.grading.passages import ENGLISH, passages
@@ -44,22 +43,6 @@ from tests.waiting import PATIENCE
 def test_replies_are_read_in_the_forms_models_use(reply: str, score: float | None) -> None:
     grade = read_grade(reply)
     assert (grade.score if grade else None) == score
-
-
-def test_a_reply_that_cannot_be_read_is_asked_for_once_more() -> None:
-    model = ScriptedModel(lambda prompt: '{"verdict": "yes", "reason": "r"}' if "could not be read" in prompt else "hm")
-    ((index, grade),) = ExplainedGrader(model).grade("q?", passages(ENGLISH[:1]), Cancellation())
-    assert (index, grade.score, grade.reason) == (0, 1.0, "r")
-    assert len(model.asked) == 2
-
-
-def test_a_second_unreadable_reply_leaves_the_passage_unknown() -> None:
-    model = ScriptedModel(lambda _: "well, well")
-    grader = ExplainedGrader(model)
-    ((_, grade),) = grader.grade("q?", passages(ENGLISH[:1]), Cancellation())
-    assert (grade.score, grade.reason) == (None, UNREADABLE.reason)
-    assert grader.thresholds.verdict_for(grade.score) == "unknown"
-    assert len(model.asked) == 2
 
 
 def test_the_question_comes_first_and_passages_stay_framed() -> None:

@@ -26,14 +26,10 @@ GRADERS: dict[str, tuple[Callable[[ChatModel], Grader], str]] = {
     "listwise": (ListwiseGrader, '{"1": 9}'),
 }
 REPLIES = {
-    "prose": "The passage could perhaps be of some use to whoever asks this.",
     "another word": '{"score": "maybe"}',
-    "array": '["yes", "no"]',
     "thought": "<think>Yes? The lighthouse is named, so yes",
     "spaces": " " * 10_000,
-    "nothing": "",
     "half a JSON": '{"verdict"',
-    "a list of lists": "[[[[[[",
 }
 
 

@@ -12,7 +12,7 @@ from crag.options import RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
 from crag.settings import Settings
-from tests.app.test_application import wait
+from tests.applications import wait
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
 from tests.doubles.web import WebServer, serving

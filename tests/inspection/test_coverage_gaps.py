@@ -12,8 +12,9 @@ from crag.inspection.coverage_gaps import CoverageGaps, GapPage
 from crag.models.embedders import DeferredEmbedder
 from crag.options import RunOptions
 from crag.settings import Settings
+from tests.applications import wait
 from tests.inspection.conftest import QUESTION
-from tests.runs.conftest import RESULT, House, wait
+from tests.runs.conftest import RESULT, House
 
 POOR, GOOD = {1: 0.1, 2: 0.0, -1: 0.9}, {1: 0.9, 2: 0.8}
 FINALS, PLAYER, TURBINE = (

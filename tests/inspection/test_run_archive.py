@@ -15,8 +15,9 @@ from crag.inspection.run_labels import OUTCOME_BADGES, run_badge
 from crag.options import RunOptions
 from crag.storage.tables import events, run_summaries, runs
 from crag.types import Assessment
+from tests.applications import wait
 from tests.doubles.engine import QuotingWriter
-from tests.runs.conftest import House, wait
+from tests.runs.conftest import House
 from tests.waiting import wait_until
 
 OFF = RunOptions(web="off")

@@ -49,7 +49,9 @@ def test_only_a_job_during_which_processes_died_is_given_up(queue):
         queue.recover()
         queue.claim(DEAD)
     assert states(queue) == {"deadly": "failed", "of another": "working", "done": "done"}
-    assert [job.id for job in queue.all() if job.has_failed] == ["deadly"]
+    (given_up,) = (job for job in queue.all() if job.has_failed)
+    assert (given_up.id, given_up.result.error.code) == ("deadly", "corrupt")
+    assert "stopped 5 times" in given_up.result.error.message
     assert {job.id for job in queue.all() if job.options} == {"deadly"}, "attempts are counted for each job"
 
 

@@ -12,7 +12,6 @@ from sqlalchemy import text
 
 from crag.errors import BadRequest, HomeFault
 from crag.ingest.site import SiteLimits
-from crag.library import job_queue
 from crag.library import jobs as jobs_module
 from crag.library.job_queue import JobQueue, UploadSpool, new_job
 from crag.library.jobs import IngestJobs
@@ -146,28 +145,6 @@ def test_only_its_owner_reports_on_a_job_and_ends_it(library):
     assert [job.state for job in rows.all()] == ["failed"], "it has ended already"
 
 
-def test_only_an_owners_own_jobs_are_released(library):
-    rows = JobQueue(library._database)
-    for name in "ab":
-        rows.add(new_job(name, "files", "", "a.txt", "Documents"))
-        rows.claim(f"{name}-1")
-    rows.release("a-1")
-    assert [job.state for job in rows.all()] == ["waiting", "working"]
-
-
-def test_only_finished_jobs_are_dismissed(jobs, reader):
-    reader.may_end.clear()
-    first = jobs.submit_bytes("a.txt", b"A.")
-    wait_until(lambda: states(jobs) == ["working"])
-    jobs.dismiss(first)
-    jobs.dismiss_finished()
-    assert states(jobs) == ["working"]
-    reader.may_end.set()
-    wait_until(lambda: states(jobs) == ["done"])
-    jobs.dismiss(first)
-    assert jobs.jobs() == []
-
-
 def test_a_failure_of_the_home_or_a_bad_name_fails_the_job_alone(jobs, library):
     jobs.submit_bytes("a.txt", b"A.", "x" * 100)
     (library.home / "originals").write_text("in the way")
@@ -225,14 +202,6 @@ def test_finished_jobs_survive_a_restart_until_dismissed(jobs, library, reopen):
     assert (bad.state, bad.result.error.message) == ("failed", "The file is damaged. Open it and save it again.")
     later.dismiss_finished()
     assert jobs.jobs() == later.jobs() == []
-
-
-def test_only_the_newest_finished_jobs_are_kept(jobs, monkeypatch):
-    monkeypatch.setattr(job_queue, "_MAX_FINISHED_JOBS", 2)
-    for n in range(4):
-        jobs.submit_bytes(f"{n}.txt", f"Text {n}.".encode())
-        wait_until(lambda: not jobs.active)
-    assert [job.name for job in jobs.jobs()] == ["2.txt", "3.txt"]
 
 
 def test_a_folder_is_one_job_with_a_result_for_each_file(jobs, library, tmp_path):
@@ -293,17 +262,6 @@ def test_another_process_takes_up_what_waits(library, reader, reopen):
     assert [job.result.status for job in first.jobs()] == ["added"] * 4
     first.close()
     second.close()
-
-
-def test_a_job_that_takes_down_process_after_process_is_given_up(library, tmp_path):
-    rows = JobQueue(library._database)
-    rows.add(new_job("ab", "files", str(tmp_path), "bomb.pdf", "Documents"))
-    for n in range(5):
-        assert rows.claim(f"999999999-{n}").id == "ab"
-        rows.recover()
-    (job,) = rows.all()
-    assert (job.state, job.result.error.code) == ("failed", "corrupt")
-    assert "stopped 5 times" in job.result.error.message
 
 
 def test_a_disk_that_is_full_when_a_job_ends_delays_its_end(jobs, library, monkeypatch):

@@ -11,12 +11,10 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult
 
-from crag.app.application import open_application
 from crag.cli.main import main
 from crag.mcp.http import create_http_app
 from crag.mcp.server import Access, CragServer
-from crag.settings import Settings
-from tests.doubles.ollama import closed_address
+from tests.applications import opened_with
 from tests.doubles.tavily import TavilyServer
 from tests.mcp.test_server import QUESTION, application
 from tests.served import serve
@@ -70,38 +68,24 @@ async def test_the_web_is_searched_only_with_the_scope(tmp_path, scopes):
         return ElicitResult(action="accept", content={"allow": True})
 
     page = {"title": "Finals", "url": "http://127.0.0.1:9/", "content": "The Celtics won the 2024 finals.", "score": 1}
-    with TavilyServer(results=[page]) as tavily:
-        settings = Settings(
-            home=tmp_path / "home",
-            chat_model="builtin",
-            embedder="builtin",
-            ollama_host=closed_address(),
-            tavily_api_key="tvly-x",
-            tavily_url=tavily.url,
-        )
-        opened = open_application(settings)
+    with (
+        TavilyServer(results=[page]) as tavily,
+        opened_with(tmp_path / "home", tavily_api_key="tvly-x", tavily_url=tavily.url) as opened,
+    ):
         server = CragServer(opened, Access(), in_conversations=False)
         with serve(create_http_app(server, None), lifespan="on") as found:
             async with connect(f"{found}/mcp", opened, *scopes, elicitation_callback=agree) as client:
                 question = {"question": "Who won the 2024 finals?", "web": "ask"}
                 assert not (await client.call_tool("ask", question)).is_error
-        opened.close()
         assert len(tavily.requests) == ("web" in scopes)
 
 
 @pytest.mark.anyio
 async def test_a_token_without_the_scope_lets_no_query_go_that_another_began(tmp_path):
-    with TavilyServer(results=[]) as tavily:
-        opened = open_application(
-            Settings(
-                home=tmp_path / "home",
-                chat_model="builtin",
-                embedder="builtin",
-                ollama_host=closed_address(),
-                tavily_api_key="tvly-x",
-                tavily_url=tavily.url,
-            )
-        )
+    with (
+        TavilyServer(results=[]) as tavily,
+        opened_with(tmp_path / "home", tavily_api_key="tvly-x", tavily_url=tavily.url) as opened,
+    ):
         _, asking = opened.api_tokens.make("a program", ("ask", "read", "web"))
         _, other = opened.api_tokens.make("another program", ("ask", "read"))
         server = CragServer(opened, Access(), in_conversations=False)
@@ -116,7 +100,6 @@ async def test_a_token_without_the_scope_lets_no_query_go_that_another_began(tmp
                 Client(streamable_http_client(f"{found}/mcp", http_client=http), elicitation_callback=agree) as client,
             ):
                 await client.call_tool("ask", {"question": "Who won the 2024 finals?", "web": "ask"})
-        opened.close()
         assert http.headers["Authorization"] == f"Bearer {other}"
         assert not tavily.requests
 

@@ -19,7 +19,8 @@ from crag.app.application import open_application
 from crag.mcp.server import Access, CragServer
 from crag.settings import Settings
 from crag.types import Identity
-from tests.doubles.ollama import LLAMA, ScriptedOllama, closed_address
+from tests.applications import opened_with
+from tests.doubles.ollama import LLAMA, ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 from tests.doubles.web import serving
 
@@ -29,18 +30,9 @@ QUESTION = {"question": "When was the lighthouse built?"}
 
 @pytest.fixture
 def application(tmp_path):
-    opened = open_application(
-        Settings(
-            home=tmp_path / "home",
-            chat_model="builtin",
-            embedder="builtin",
-            ollama_host=closed_address(),
-            allow_private_urls=(ip_network("127.0.0.0/8"),),
-        )
-    )
-    opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-    yield opened
-    opened.close()
+    loopback = (ip_network("127.0.0.0/8"),)
+    with opened_with(tmp_path / "home", {"lighthouse.md": TEXT}, allow_private_urls=loopback) as opened:
+        yield opened
 
 
 def serve(application, **access):
@@ -222,22 +214,13 @@ async def test_the_web_is_searched_only_if_the_user_agrees(tmp_path, mode, reply
             return ElicitResult(action="decline")
         return ElicitResult(action="accept", content={"allow": reply == "allow"})
 
-    with TavilyServer(results=[page]) as tavily:
-        opened = open_application(
-            Settings(
-                home=tmp_path / "home",
-                chat_model="builtin",
-                embedder="builtin",
-                ollama_host=closed_address(),
-                tavily_api_key="tvly-x",
-                tavily_url=tavily.url,
-            )
-        )
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
+    with (
+        TavilyServer(results=[page]) as tavily,
+        opened_with(tmp_path / "home", tavily_api_key="tvly-x", tavily_url=tavily.url) as opened,
+    ):
         async with Client(serve(opened), mode=mode, elicitation_callback=answer if reply else None) as client:
             question = {"question": "Who won the 2024 NBA finals?", "web": "ask"}
             result = await client.call_tool("ask", question)
-        opened.close()
         assert not result.is_error, result.content[0].text
         assert result.structured_content["web"]["used"] == (reply == "allow")
         assert len(tavily.requests) == (1 if reply == "allow" else 0)

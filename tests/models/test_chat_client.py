@@ -126,19 +126,6 @@ def test_the_servers_slots_are_used(ollama, settings, monkeypatch):
     assert open_chat_model("ollama:llama3.1:8b", settings).concurrency == 2
 
 
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        (Say("Paris is", end="no_done"), "incomplete"),
-        (Say("Paris is", end="length"), "length"),
-    ],
-)
-def test_a_doubtful_end_can_be_told(ollama, settings, reply, reason):
-    say(ollama, reply)
-    whole = open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
-    assert (whole.text, whole.usage.finish_reason) == (reply.text, reason)
-
-
 SENTENCES = {
     "english": "The harbour was opened by an engineer in the spring of that year. ",
     "korean": "한빛타워는 대전 엑스포를 위해 지어졌고 전망대에는 하루에 많은 사람이 방문한다. ",
@@ -211,12 +198,6 @@ def test_only_passing_error_statuses_are_retried(ollama, settings, status, error
     assert len(ollama.chats) == times
 
 
-def test_busy_three_times_and_then_fine(ollama, settings):
-    ollama.fail_next(3, 503)
-    assert open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation()).text == ASK[1].text
-    assert len(ollama.chats) == 4
-
-
 def test_stop_is_heard_between_attempts(ollama, settings):
     model, stop = open_chat_model("ollama:llama3.1:8b", settings), Cancellation()
     ollama.fail_next(3, 503)
@@ -226,44 +207,11 @@ def test_stop_is_heard_between_attempts(ollama, settings):
         model.complete(ASK, stop)
 
 
-def test_no_server(settings):
-    address = closed_address()
-    with pytest.raises(ModelFault) as fault:
-        open_chat_model("ollama:llama3.1:8b", replace(settings, ollama_host=address))
-    assert fault.value.code == "unreachable"
-    assert fault.value.message == f"Ollama does not answer at {address.removeprefix('http://')}."
-    assert "ollama serve" in fault.value.remedy
-
-
-def test_a_server_that_goes_away(ollama, settings):
-    with ScriptedOllama() as gone:
-        model = open_chat_model("ollama:llama3.1:8b", replace(settings, ollama_host=gone.url))
-    with pytest.raises(ModelFault) as fault:
-        model.complete(ASK, Cancellation())
-    assert fault.value.code == "unreachable"
-
-
-def test_a_server_that_hangs_is_given_up_at_last(ollama, settings, monkeypatch):
-    monkeypatch.setattr("crag.models.connections.SILENCE_SECONDS", 0.3)
-    say(ollama, Say("", first_token_after=60))
-    with pytest.raises(ModelFault) as fault:
-        open_chat_model("ollama:llama3.1:8b", settings).complete(ASK, Cancellation())
-    assert fault.value.code == "silent"
-    assert len(ollama.chats) == 1
-
-
 def test_the_password_of_an_address_is_never_shown(settings):
     secret = closed_address().replace("http://", "http://me:secret@")
     with pytest.raises(ModelFault) as fault:
         open_chat_model("ollama:llama3.1:8b", replace(settings, ollama_host=secret))
     assert "secret" not in str(fault.value)
-
-
-def test_a_missing_model_names_the_command(settings):
-    with pytest.raises(ModelFault) as fault:
-        open_chat_model("ollama:qwen3:4b", settings)
-    assert fault.value.code == "model_missing"
-    assert "ollama pull qwen3:4b" in fault.value.remedy
 
 
 @pytest.mark.parametrize("name", ["llama3", "ollama:", "nobody:knows", ""])
@@ -279,15 +227,3 @@ def test_a_provider_without_its_package(settings):
         open_chat_model("mistralai:mistral-small", settings)
     assert fault.value.code == "package_missing"
     assert "pip install langchain-mistralai" in fault.value.remedy
-
-
-def test_the_little_model_judges_by_shared_words(settings, ollama):
-    model = open_chat_model("ollama:llama3.1:8b", settings)
-
-    def verdict(passage: str) -> str:
-        text = f"Question: What is the capital of France?\n\n<passage>\n{passage}\n</passage>"
-        return model.complete([Prompt("user", text)], Cancellation(), schema=SCHEMA).text
-
-    assert verdict("The capital of France is Paris.") == '{"verdict": "yes"}'
-    assert verdict("Bananas are rich in potassium.") == '{"verdict": "no"}'
-    ollama.wait_until(lambda: all(asked.outcome == "finished" for asked in ollama.chats))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,6 @@ from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress, ProgressCallback
 from tests.crashing import Forked
-from tests.doubles.ollama import closed_address
 from tests.doubles.ollama_registry import Mishap, Offer
 from tests.waiting import PATIENCE, wait_until
 
@@ -136,15 +134,6 @@ def test_a_fault_is_told_with_its_remedy(downloads, arrived):
     assert (ended.state, ended.seconds_left) == ("failed", None)
     assert ended.fault == "Ollama's registry has no model called lama. Check its name on ollama.com/library."
     assert arrived == []
-
-
-def test_no_server(database, settings):
-    downloads = over(database, replace(settings, ollama_host=closed_address()))
-    downloads.start(LLAMA)
-    ended = downloads.wait(LLAMA, PATIENCE)
-    assert ended is not None
-    assert "Ollama does not answer" in ended.fault
-    downloads.close()
 
 
 def test_a_name_that_nothing_goes_by(downloads):

@@ -15,7 +15,7 @@ from crag.settings import Settings, load_settings
 from tests.doubles.evaluator import offer_evaluators
 from tests.doubles.ollama import closed_address
 from tests.doubles.web import serving
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE
 
 BEES = b"# Bees\n\nBees dance to tell where the flowers are.\n\n# Wasps\n\nWasps build nests of paper.\n"
 Open = Callable[..., Application]
@@ -84,23 +84,6 @@ def test_one_download_grades_and_reranks_then_works_offline(opened, server, tmp_
     again.evaluator.remove("minilm")
     assert (grader(again), again.library.retriever.retrieve("bees", RunOptions()).scored) == ("builtin:wordllama", 0)
     assert not (tmp_path / ".cache" / "crag" / "evaluators" / "minilm").exists()
-
-
-def test_a_cancelled_download_goes_on_where_it_was(opened, models):
-    application = opened()
-    models["minilm"].holds_at = 50_000
-    before = KNOWN_EVALUATORS["minilm"].files["tokenizer.json"].size
-    application.downloads.start("evaluator:minilm")
-    wait_until(lambda: (now := application.downloads.get("evaluator:minilm")) and now.done > before)
-    application.downloads.cancel("evaluator:minilm")
-    stopped = application.downloads.get("evaluator:minilm")
-    assert stopped is not None
-    assert (stopped.state, grader(application)) == ("cancelled", "builtin:wordllama")
-    models["minilm"].holds_at = 1e9
-    assert download(application).state == "done"
-    assert models["minilm"].ranges[0] == ""
-    assert models["minilm"].ranges[1].startswith("bytes=")
-    assert grader(application) == "evaluator:minilm"
 
 
 def test_damaged_files_are_said_and_only_they_are_replaced(opened, server):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from crag.cancellation import Cancellation
-from crag.errors import ModelFault, Stopped
+from crag.errors import ModelFault
 from crag.models.ollama_pull import pull_model
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from crag.types import Progress, ignore_progress
 from tests.doubles.ollama_registry import Mishap
-from tests.waiting import PATIENCE
 
 NAME = "llama3.2:3b"
 
@@ -50,12 +47,6 @@ def test_it_is_in_the_outbound_log_before_it_is_asked_for(ollama, settings, outb
     [entry] = outbound_log.entries()
     assert (entry.host, entry.kind) == ("registry.ollama.ai", "download")
     assert NAME in entry.what
-
-
-def test_a_model_that_is_not_there(settings, outbound_log):
-    with pytest.raises(ModelFault) as raised:
-        pull_model("lama", settings, outbound_log, ignore_progress, Cancellation())
-    assert str(raised.value) == "Ollama's registry has no model called lama. Check its name on ollama.com/library."
 
 
 @pytest.mark.parametrize("kind", ["reset", "close"])
@@ -102,23 +93,6 @@ def test_a_registry_out_of_reach_is_tried_again(ollama, settings, outbound_log, 
     with pytest.raises(ModelFault, match="Ollama cannot reach its registry"):
         pull_model(NAME, settings, outbound_log, ignore_progress, Cancellation())
     assert len(ollama.asked("/api/pull")) == 5
-
-
-@pytest.mark.parametrize("mishap", [Mishap(0.4, "hang"), Mishap(0.0, "hang")])
-def test_it_is_stopped_while_the_server_is_silent(ollama, settings, outbound_log, mishap):
-    ollama.registry[NAME].mishaps.append(mishap)
-    stop, ended = Cancellation(), threading.Event()
-
-    def work() -> None:
-        with pytest.raises(Stopped):
-            pull_model(NAME, settings, outbound_log, ignore_progress, stop)
-        ended.set()
-
-    threading.Thread(target=work).start()
-    ollama.wait_until(lambda: ollama.asked("/api/pull"))
-    stop.cancel()
-    assert ended.wait(PATIENCE)
-    ollama.wait_until(lambda: ollama.asked("/api/pull")[0].outcome == "dropped")
 
 
 def test_what_has_no_room_is_left_at_once(

@@ -6,11 +6,9 @@ import pytest
 
 from crag.conversations.conversations import Conversations
 from crag.runs.service import RunService
-from crag.runs.trace import Trace
 from crag.runs.worker import RunResources
 from crag.storage.engine import Database
 from tests.doubles.engine import ListRetriever, ListWeb, QuotingWriter, TableGrader, engine, passage
-from tests.waiting import PATIENCE
 
 RESULT = passage(-1, "The web says that fact9 holds.", origin="web", location="https://example.org/9", page=None)
 
@@ -50,7 +48,3 @@ def house(tmp_path):
     yield make
     for one in made:
         one.close()
-
-
-def wait(run) -> Trace:
-    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))

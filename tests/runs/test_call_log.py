@@ -14,8 +14,8 @@ from crag.runs import call_log
 from crag.settings import Settings
 from crag.storage.tables import model_calls, runs
 from crag.types import ModelCall, Prompt
+from tests.applications import wait
 from tests.doubles.ollama_values import Say
-from tests.runs.conftest import wait
 from tests.waiting import wait_until
 
 NOTES = "The machine is descaled with citric acid every three months.\n\nIts tank holds two litres of water."

@@ -7,8 +7,8 @@ import pytest
 from crag.errors import BadRequest, NotFound
 from crag.options import RunOptions
 from crag.runs.question_queue import QuestionQueue
+from tests.applications import wait
 from tests.doubles.engine import QuotingWriter
-from tests.runs.conftest import wait
 from tests.waiting import wait_until
 
 

@@ -11,7 +11,7 @@ from crag.events import ConsentAsked, RunEnded
 from crag.options import RunOptions
 from crag.runs.revisions import Revision, options_used_from, resumable_nodes
 from crag.types import Thresholds
-from tests.runs.conftest import wait
+from tests.applications import wait
 from tests.runs.test_versions import answered
 
 WEB = RunOptions(web="auto")

@@ -16,10 +16,11 @@ from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.tables import runs
+from tests.applications import wait
 from tests.crashing import Forked
 from tests.doubles.engine import QuotingWriter
 from tests.doubles.postgres import home_url
-from tests.runs.conftest import House, wait
+from tests.runs.conftest import House
 from tests.waiting import PATIENCE, wait_until
 
 OPTIONS = RunOptions()
@@ -337,16 +338,9 @@ def test_what_is_sent_is_what_the_person_made_of_it(house):
     trace = wait(home.runs.answer_consent(run.id, "  2024 finals winner "))
     assert home.web.queries == [trace.query_sent] == ["2024 finals winner"]
     assert (trace.state, trace.outcome) == ("done", "web")
+    started = [event.node for _, event in home.runs.attach(run.id).follow(seconds=0) if isinstance(event, NodeStarted)]
+    assert all(started.count(node) == 1 for node in ("retrieve", "grade_documents", "transform_query"))
     assert [step.node for step in trace.steps].count("web_search") == 1
-
-
-def test_who_declines_is_answered_from_the_documents(house):
-    home = house(scores={1: 0.4, 2: 0.0})
-    _, run, _ = ask(home)
-    trace = wait(home.runs.answer_consent(run.id, None))
-    assert home.web.queries == []
-    assert trace.outcome == "documents_partly"
-    assert "your documents only" in trace.web_skipped
 
 
 def test_the_question_and_its_draft_survive_the_process(house):
@@ -399,28 +393,6 @@ def test_a_run_that_waits_takes_no_time(house):
     assert asked_at <= trace.seconds < asked_at + 10
     numbers = [number for number, _ in home.runs.attach(run.id).follow(seconds=0)]
     assert numbers == sorted(set(numbers))
-
-
-def test_an_automatic_search_asks_for_no_consent(house):
-    home = house(scores=NO_ANSWER)
-    trace = wait(home.runs.start(None, "Who won?", RunOptions(web="auto")))
-    assert trace.outcome == "web"
-    assert home.web.queries == ["question of Who won?"]
-
-
-def test_without_a_conversation_the_run_waits_as_well(house):
-    home = house(scores=NO_ANSWER)
-    run = home.runs.start(None, "Who won?", ASK)
-    assert wait(run).state == "waiting"
-    assert wait(home.runs.answer_consent(run.id, "finals")).outcome == "web"
-
-
-def test_steps_before_the_question_ran_once(house):
-    home = house(scores=NO_ANSWER)
-    _, run, _ = ask(home)
-    wait(home.runs.answer_consent(run.id, "finals"))
-    started = [event.node for _, event in home.runs.attach(run.id).follow(seconds=0) if isinstance(event, NodeStarted)]
-    assert started.count("retrieve") == started.count("grade_documents") == started.count("transform_query") == 1
 
 
 def test_a_run_whose_checkpoint_is_lost_goes_on_from_its_events(house, tmp_path):
@@ -514,7 +486,8 @@ def test_a_run_that_began_to_wait_after_its_file_was_gone_goes_on(house, tmp_pat
 def test_a_killed_process_leaves_the_question_that_it_asked(house, tmp_path):
     script = (
         "import sys, threading, pathlib\n"
-        "from tests.runs.conftest import House, wait\n"
+        "from tests.applications import wait\n"
+        "from tests.runs.conftest import House\n"
         "from tests.runs.test_service import ASK, NO_ANSWER\n"
         "home = House(pathlib.Path(sys.argv[1]), scores=NO_ANSWER)\n"
         "run = home.runs.start(home.conversations.create().id, 'Who won?', ASK)\n"

@@ -11,8 +11,8 @@ from crag.options import OPTIONS, RunOptions, apply_changes, get_option
 from crag.runs.revisions import describe_option_changes
 from crag.storage.tables import rulings
 from crag.types import Thresholds
+from tests.applications import wait
 from tests.doubles.engine import QuotingWriter, passage
-from tests.runs.conftest import wait
 
 ASK = RunOptions(web="ask")
 

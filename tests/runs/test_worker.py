@@ -9,8 +9,8 @@ import pytest
 from crag.errors import BadRequest, HomeFault
 from crag.options import RunOptions
 from crag.types import Grade
+from tests.applications import wait
 from tests.doubles.engine import QuotingWriter, TableGrader
-from tests.runs.conftest import wait
 from tests.waiting import PATIENCE, wait_until
 
 ASK = RunOptions(web="ask")

@@ -12,9 +12,10 @@ import pytest
 from crag.options import RunOptions
 from crag.sharing.passage_exchange import PassageExchange
 from crag.sharing.service import ConversationExchange
+from tests.applications import wait
 from tests.doubles.engine import passage
 from tests.doubles.library import open_library
-from tests.runs.conftest import RESULT, House, house, wait  # noqa: F401 — fixtures
+from tests.runs.conftest import RESULT, House, house  # noqa: F401 — fixtures
 from tests.sharing.backups import NOTES, save
 from tests.sharing.contents import CATS, KETTLES
 

@@ -9,7 +9,7 @@ from crag.errors import NotFound
 from crag.inspection.run_archive import RunArchive
 from crag.options import RunOptions
 from crag.sharing.conversation_import import read_shared_conversation
-from tests.runs.conftest import wait
+from tests.applications import wait
 from tests.sharing.conftest import HOME_FOLDER, lasting, shown
 
 

@@ -13,8 +13,8 @@ from crag.errors import BadRequest, NotFound
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.sharing.note_export import write_notes_markdown, write_notes_word
+from tests.applications import wait
 from tests.doubles.ollama import closed_address
-from tests.runs.conftest import wait
 
 HOSTILE = "Look: ![pixel](http://127.0.0.1:9/x.png) <img src=http://127.0.0.1:9/y> \x00 and \x1b[31m$1$"
 

@@ -107,7 +107,7 @@ def test_each_failure_has_words_and_is_not_tried_again(name, script, words):
     ],
 )
 def test_what_only_one_provider_says_has_its_own_words(name, status, reply, words):
-    with SearchApi(reply, status) as server, pytest.raises(WebSearchFailed, match=words):
+    with SearchApi(reply, status=status) as server, pytest.raises(WebSearchFailed, match=words):
         search(settings_for(name, server.url))
 
 

@@ -144,39 +144,6 @@ def test_a_truncated_pdf_gives_part_of_its_text_or_is_refused():
             assert "Page" in document.blocks[0].text
 
 
-def test_sizes_that_lie_do_not_help_a_zip_bomb():
-    data = word(word__media__a_dot_bin=bytes(30 << 20))
-    size = (30 << 20).to_bytes(4, "little")
-    assert data.count(size) >= 1
-    lying = data.replace(size, (100).to_bytes(4, "little"))
-    assert refusal("a.docx", lying, inflated=10 << 20).code in ("too_large", "corrupt")
-    assert refusal("a.docx", data, inflated=10 << 20).code == "too_large"
-
-
-def test_what_inflates_beyond_the_usual_limit_is_refused():
-    assert refusal("a.docx", word(word__media__a_dot_bin=bytes(301 << 20))).code == "too_large"
-
-
-def test_a_word_file_that_declares_entities_is_refused():
-    with zipfile.ZipFile(io.BytesIO(word())) as whole:
-        declaration, rest = whole.read("word/document.xml").split(b"?>", 1)
-    laughing = declaration + b'?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>' + rest
-    refused = refusal("a.docx", word(word__document_dot_xml=laughing))
-    assert (refused.code, "entities" in refused.message) == ("corrupt", True)
-
-
-def test_members_that_point_elsewhere_are_written_nowhere(tmp_path, monkeypatch):
-    inside = tmp_path / "a" / "b"
-    inside.mkdir(parents=True)
-    monkeypatch.chdir(inside)
-    out = io.BytesIO(word())
-    with zipfile.ZipFile(out, "a") as new:
-        new.writestr("../../escaped.txt", "x")
-        new.writestr(str(tmp_path / "absolute.txt"), "x")
-    assert parse_file("a.docx", out.getvalue(), stop=Cancellation()).blocks[0].text == "Hello from Word."
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "b"]
-
-
 def test_an_external_entity_reaches_no_file(tmp_path):
     secret = tmp_path / "secret.txt"
     secret.write_text("do not read me")
@@ -249,17 +216,17 @@ def test_one_line_on_each_page_is_text_and_no_running_header():
     assert [(block.page, block.text[:6]) for block in document.blocks] == [(n + 1, f"Page {n}") for n in range(6)]
 
 
-def test_two_thousand_pages_are_read_whole_and_can_be_stopped():
-    long = drawn(pages=2000, lines=14)
+def test_a_long_document_is_read_whole_and_can_be_stopped():
+    long = drawn(pages=700, lines=14)
     told: list[Progress] = []
     document = parse_file("long.pdf", long, stop=Cancellation(), progress=told.append)
-    assert document.pages == 2000
-    assert [block.page for block in document.blocks if "Page 1999, line 9" in block.text] == [2000]
-    assert (told[-1].done, told[-1].total) == (2000, 2000)
+    assert document.pages == 700
+    assert [block.page for block in document.blocks if "Page 699, line 9" in block.text] == [700]
+    assert (told[-1].done, told[-1].total) == (700, 700)
     stop = Cancellation()
 
     def stop_in_the_middle(progress: Progress) -> None:
-        if progress.done > 500:
+        if progress.done > 200:
             stop.cancel()
 
     with pytest.raises(Stopped):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from crag.evaluation.threshold_proposal import Calibration, ThresholdProposal
 from crag.options import RunOptions
 from crag.types import Thresholds
 from tests.evaluation.towns import add_facts
-from tests.pages.conftest import ROOT, click, labels, said, until
-from tests.waiting import PATIENCE
+from tests.pages.conftest import click, labels, said, until
 
 PAGE = "pages/calibration/page.py"
 
@@ -70,18 +68,11 @@ def test_measured_thresholds_are_moved_used_and_reset_and_past_questions_show_wh
     assert not services.grading_setup(RunOptions()).calibrated
 
 
-def test_a_measurement_goes_on_without_the_tab_that_began_it(calibrating):
-    click(calibrating, "Measure")
-    reloaded = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE).run().switch_page(PAGE).run()
-    until(reloaded, lambda: "Scores" in [header.value for header in reloaded.header])
-    assert not reloaded.exception
-
-
-def test_thresholds_of_an_old_grader_are_not_shown_as_in_use(calibrating, services):
+def test_thresholds_of_an_old_grader_are_not_shown_as_in_use(chat, notes, services):
     earlier = Calibration("", "builtin:wordllama@00000000", Thresholds(0.3, 0.7), (), ThresholdProposal(None), 0.0)
     services.calibration.save(earlier, Thresholds(0.2, 0.8))
-    calibrating.run()
-    assert [header.value for header in calibrating.header] == ["No longer in use"]
+    chat.switch_page(PAGE).run()
+    assert [header.value for header in chat.header] == ["No longer in use"]
     assert not services.grading_setup(RunOptions()).calibrated
-    click(calibrating, "Remove")
+    click(chat, "Remove")
     assert not services.calibration.saved.all()

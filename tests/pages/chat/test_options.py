@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from crag.options import OPTIONS, RunOptions, apply_changes
+from crag.options import OPTIONS, RunOptions
 from pages.chat import question_editor
 from pages.parts.services import shared_application
 from tests.doubles.little_model import answer_like_a_little_model
@@ -61,37 +61,12 @@ def test_a_value_of_the_conversation_is_taken_back(drawer, services):
     assert "Balanced · 6 passages" in labels(drawer.run())
 
 
-def test_what_a_conversation_settles_its_questions_run_under(drawer, services):
-    drawer.toggle(key="option_thinking").set_value(True).run()
-    drawer.select_slider(key="option_grading.window").set_value(4096).run()
-    ask(drawer, QUESTION)
-    conversation = services.conversations.list()[0]
-    run_id = services.conversations.messages(conversation.id)[-1].run_id
-    options = services.runs.trace(run_id).options
-    assert (options.thinking, options.grading.window, options.answering.window) == (True, 4096, 8192)
-
-
 def test_a_new_conversation_begins_with_what_holds_for_the_home(drawer):
     drawer.slider(key="option_k").set_value(2).run()
     ask(drawer, QUESTION)
     assert "Balanced · 2 passages · 1 change" in labels(drawer)
     next(button for button in drawer.button if button.label == "New").click().run()
     assert "Balanced · 4 passages" in labels(drawer)
-
-
-def test_two_answers_differ_in_how_a_role_was_tuned(drawer, services):
-    ask(drawer, QUESTION)
-    run_id = services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
-    first = services.runs.trace(run_id).options
-    tuned = apply_changes(first, {"answering.temperature": 0.7, "rewriter_model": "builtin"})
-    other = services.runs.regenerate(run_id, tuned)
-    list(other.follow())
-    drawer.query_params.update({"a": run_id, "b": other.id})
-    drawer.switch_page("pages/compare/page.py").run()
-    differing = next(item.value for item in drawer.markdown if item.value.startswith("| Setting"))
-    assert "| **Answering: temperature** | 0.0 | 0.7 |" in differing
-    assert "**Rewriting model** | Same as answering |" in differing
-    assert "Answering: context window" not in differing
 
 
 def test_a_preset_is_used_saved_and_offered_again(drawer, services):

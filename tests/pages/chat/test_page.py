@@ -7,10 +7,9 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from crag.options import RunOptions
+from crag.options import ModelParameters, RunOptions
 from crag.text.routes import parse_summary_request
 from crag.translation import _, list_languages, use_language
-from crag.types import Feedback
 from pages.chat.answer_actions import regenerate_choices
 from pages.parts.services import shared_application
 from tests.doubles.little_model import answer_like_a_little_model
@@ -201,18 +200,13 @@ def test_options_belong_to_the_conversation(chat, notes, services):
     chat.button(key="chip_options").click().run()
     chat.selectbox(key="option_policy").set_value("off").run()
     chat.slider(key="option_k").set_value(2).run()
+    chat.select_slider(key="option_grading.window").set_value(4096).run()
     del chat.session_state["dialog"]
     ask(chat, QUESTION)
-    assert services.conversations.list()[0].changes == {"policy": "off", "k": 2, "preset": ""}
-    assert "Grading off · 2 passages · 2 changes" in labels(chat)
+    assert services.conversations.list()[0].changes == {"policy": "off", "k": 2, "grading.window": 4096, "preset": ""}
+    assert "Grading off · 2 passages · 3 changes" in labels(chat)
     trace = services.runs.trace(services.conversations.messages(services.conversations.list()[0].id)[-1].run_id)
-    assert trace.options == RunOptions(policy="off", k=2)
-
-
-def test_thumbs_are_kept(asked, services):
-    run_id = services.conversations.messages(services.conversations.list()[0].id)[-1].run_id
-    asked.feedback[0].set_value(1).run()
-    assert services.conversations.feedback(run_id) == Feedback(helpful=True)
+    assert trace.options == RunOptions(policy="off", k=2, grading=ModelParameters(window=4096))
 
 
 @pytest.mark.parametrize("name", ["<img src=x onerror=1>.md", "![x](http:⁄⁄a).md", ":material~home: $x$ **b**.md"])
@@ -229,18 +223,6 @@ def test_the_builtin_engine_names_itself_and_a_better_one(asked):
     assert said(asked, "These sentences match the words of your question")
     next(button for button in asked.button if button.label.startswith("How to")).click().run()
     assert said(asked, "ollama pull llama3.1")
-
-
-def test_a_model_that_is_not_there_is_told_and_got_around(chat, notes, services):
-    conversation = services.conversations.create({"model": "ollama:nothing"})
-    chat.query_params["c"] = conversation.id
-    chat.run()
-    ask(chat, QUESTION)
-    assert not chat.exception
-    assert said(chat, "not answered")
-    assert said(chat, "ollama serve")
-    next(button for button in chat.button if button.label == "Answer with the built-in engine").click().run()
-    until(chat, lambda: said(chat, "from your documents"))
 
 
 def test_web_search_cannot_be_switched_on_without_a_key(chat, notes):

@@ -38,15 +38,6 @@ def test_files_are_added_and_refused_each_with_its_reason(chat, services):
     assert services.jobs.jobs() == []
 
 
-def test_a_kind_that_cannot_be_read_is_refused_and_not_lost(chat, services):
-    chat.switch_page("pages/documents/page.py").run()
-    chat.file_uploader[0].upload("setup.exe", b"MZ\x90\x00\x03" * 100)
-    chat.run()
-    until(chat, lambda: said(chat, "Nothing added"))
-    assert said(chat, "1 refused")
-    assert services.library.sources() == []
-
-
 def test_what_was_there_already_is_not_counted_as_added(chat, notes, services):
     services.jobs.submit_bytes("brewing.md", NOTES.encode())
     chat.switch_page("pages/documents/page.py").run()

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from crag.options import RunOptions
 from crag.text.formatting import export_file_name
-from tests.runs.conftest import wait
+from tests.applications import wait
 from tests.waiting import PATIENCE
 
 

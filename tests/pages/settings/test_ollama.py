@@ -9,7 +9,7 @@ import pytest
 from crag.errors import HomeFault
 from pages.parts.services import shared_application
 from tests.doubles.ollama import ScriptedOllama, closed_address
-from tests.doubles.ollama_registry import Mishap, Offer
+from tests.doubles.ollama_registry import Offer
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 from tests.pages.conftest import labels, open_settings, said, until
 
@@ -106,12 +106,6 @@ def test_what_cannot_be_got_is_told_and_dismissed(ollama, page):
     until(page, lambda: said(page, "Ollama's registry has no model called nothing."))
     page.button(key="dismiss-ollama:nothing").click().run()
     assert not said(page, "called nothing")
-
-
-def test_a_pull_that_breaks_in_the_middle_ends_well(ollama, page):
-    ollama.registry["llama3.2:3b"].mishaps.append(Mishap(0.5))
-    get(page, "llama3.2:3b")
-    until(page, lambda: said(page, "3.2B"))
 
 
 def test_a_missing_server_is_explained_and_noticed_later(monkeypatch, chat):
