@@ -140,6 +140,10 @@ class Stopped(Exception):
     """Raised inside cancelled work; never shown."""
 
 
+class DatabaseClosed(HomeFault, Stopped):
+    """The application is closing: what is still at work can neither read nor save anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class FaultText:
     """The text of a fault: what happened and why, and what to do next; values are filled in by `str.format`.

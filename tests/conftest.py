@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 # Hundreds of processes are started, and each would compile all that it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -42,6 +44,7 @@ CONFIGURATION = (
     *(f"LANGSMITH_{name}" for name in ("API_KEY", "ENDPOINT", "PROJECT", "WORKSPACE_ID", "TRACING", "TRACING_V2")),
     *(f"LANGCHAIN_{name}" for name in ("API_KEY", "ENDPOINT", "PROJECT", "WORKSPACE_ID", "TRACING", "TRACING_V2")),
 )
+PROBING = ("crag.models.ollama_api", "crag.models.ollama_pool")
 MEMORY_FOR_HOMES = 4 * 2**30  # bytes
 
 
@@ -95,6 +98,22 @@ def _empty_database_made_once(_bare_environment: None, tmp_path_factory: pytest.
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sqlite_file, "_make_file", copy_empty)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patient_probes() -> Iterator[None]:
+    """A server that runs beside other tests may need more than half a second to say which models it has."""
+    with pytest.MonkeyPatch.context() as patched:
+        for module in PROBING:
+            patched.setattr(f"{module}.PROBE_SECONDS", PATIENCE)
+        yield
+
+
+@pytest.fixture
+def impatient_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a server that never says a word."""
+    for module in PROBING:
+        monkeypatch.setattr(f"{module}.PROBE_SECONDS", 0.1)
 
 
 @pytest.fixture(autouse=True)

@@ -38,7 +38,7 @@ from tests.test_structure import CRAG, PAGES, ROOT, parse_file
 
 Message = str | tuple[str, str]
 ERRORS = re.compile(
-    r"(Refused|NotLoggedIn|LimitReached|HttpErrorStatus|_TooLarge|Fault|WebSearchFailed|LangSmithFailed|BadRequest|ArgumentTypeError|_Unreachable|Refusal|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
+    r"(Refused|NotLoggedIn|LimitReached|HttpErrorStatus|_TooLarge|Fault|WebSearchFailed|LangSmithFailed|BadRequest|ArgumentTypeError|_Unreachable|Refusal|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseClosed|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
 )
 COMPOSED = {"Check", "CheckAction", "ModelChoice", "CondensedQuestion", "RouteChoice", "answer_as_fact", "_borrow"}
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # always the same, so that branches do not differ by it

@@ -13,11 +13,7 @@ from crag.models.destinations import external_host
 from crag.models.downloads import Download
 from crag.models.evaluator_weights import EvaluatorReport
 from crag.models.model_choice import ModelChoice
-from crag.models.ollama_api import (
-    PROBE_SECONDS,
-    InstalledModel,
-    find_by_name,
-)
+from crag.models.ollama_api import InstalledModel, find_by_name
 from crag.models.ollama_pool import HostStatus, ollama_pool
 from crag.options import RunOptions
 from crag.settings import Settings
@@ -99,7 +95,7 @@ def probe_server(settings: Settings) -> OllamaStatus:
     pool = ollama_pool(settings)
     hosts = tuple(pool.statuses())
     try:
-        installed = tuple(pool.list_models(PROBE_SECONDS))
+        installed = tuple(pool.list_models(is_probe=True))
     except ModelFault as fault:
         return OllamaStatus(fault=fault, hosts=hosts)
     return OllamaStatus(pool.version() or "of an unknown version", installed, hosts=hosts)

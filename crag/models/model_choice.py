@@ -10,7 +10,7 @@ from crag.concurrency.caches import TTLCache
 from crag.errors import ModelFault
 from crag.models.destinations import external_host
 from crag.models.nomic_weights import is_nomic_usable
-from crag.models.ollama_api import PROBE_SECONDS, InstalledModel
+from crag.models.ollama_api import InstalledModel
 from crag.models.ollama_pool import ollama_pool
 from crag.protocols import ConfiguredEmbedder, Embedder
 from crag.settings import Settings
@@ -57,7 +57,7 @@ def choose_chat_model(settings: Settings, before: ModelChoice | None = None) -> 
     if settings.chat_model not in _AUTO_NAMES:
         return ModelChoice(settings.chat_model, model_label(settings.chat_model), "Chosen in the settings.")
     try:
-        models = ollama_pool(settings).list_models(PROBE_SECONDS)
+        models = ollama_pool(settings).list_models(is_probe=True)
     except ModelFault as fault:
         if before and fault.code == "silent":
             return before
@@ -105,7 +105,7 @@ def available_embedders(settings: Settings) -> list[ModelChoice]:
     names = ["builtin"] + ["nomic"] * is_nomic_usable()
     choices = [ModelChoice(name, embedder_label(name)) for name in names]
     try:
-        models = ollama_pool(settings).list_models(PROBE_SECONDS)
+        models = ollama_pool(settings).list_models(is_probe=True)
     except ModelFault:
         return choices
     names = [
@@ -118,7 +118,7 @@ def available_chat_models(settings: Settings) -> list[ModelChoice]:
     """List the built-in engine and, if Ollama answers, its chat models."""
     choices = [ModelChoice("builtin", BUILTIN_LABEL)]
     try:
-        models = ollama_pool(settings).list_models(PROBE_SECONDS)
+        models = ollama_pool(settings).list_models(is_probe=True)
     except ModelFault:
         return choices
     for model in models:
@@ -132,7 +132,7 @@ def available_chat_models(settings: Settings) -> list[ModelChoice]:
 def choose_other_model(settings: Settings, answering: str) -> str:
     """Return the largest chat model on Ollama's own machine besides `answering`; empty if there is none."""
     try:
-        models = ollama_pool(settings).list_models(PROBE_SECONDS)
+        models = ollama_pool(settings).list_models(is_probe=True)
     except ModelFault:
         return ""
     others = [one for one in models if not (one.only_embeds or one.cloud or f"ollama:{one.name}" == answering)]

@@ -57,7 +57,7 @@ class _Host:
         self.active = 0
         self._status = TTLCache(self._look, lambda status: LEFT_OUT_SECONDS if status.fault else _FRESH_SECONDS)
 
-    def status(self, seconds: float = PROBE_SECONDS) -> HostStatus:
+    def status(self, seconds: float) -> HostStatus:
         """Return the latest status; wait `seconds` at most if it is out of date."""
         silent = ModelFault.make("model.silent", server="Ollama")
         return self._status.get_within(seconds) or HostStatus(self.settings.ollama_host_label, fault=silent)
@@ -93,8 +93,12 @@ class OllamaPool:
         self._recheck()
         return list(self._look().values())
 
-    def list_models(self, timeout: float | None = None) -> list[InstalledModel]:
-        """List the models of all hosts, each as the first host has it. Raises `ModelFault` if none answers."""
+    def list_models(self, *, is_probe: bool = False) -> list[InstalledModel]:
+        """List the models of all hosts, each as the first host has it. Raises `ModelFault` if none answers.
+
+        A probe waits half a second at most for each host.
+        """
+        timeout = PROBE_SECONDS if is_probe else None
         found = dict[str, InstalledModel]()
         for models in self._ask_each(lambda host: list_installed_models(host, timeout)):
             found = {model.name: model for model in models if model.name not in found} | found
@@ -205,7 +209,7 @@ class OllamaPool:
             return {host: HostStatus(host.settings.ollama_host_label) for host in self._hosts}
         for host in self._hosts:
             host.status(0.0)  # begins to ask
-        return {host: host.status() for host in self._hosts}
+        return {host: host.status(PROBE_SECONDS) for host in self._hosts}
 
     def _recheck(self) -> None:
         for host in self._hosts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -14,10 +15,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DatabaseError, DataError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from crag.errors import BadRequest, HomeFault
+from crag.errors import BadRequest, DatabaseClosed, HomeFault
 from crag.storage.migrations import migrate
 from crag.storage.sqlite_file import SqliteFile, make_home
 
+_CLOSE_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -101,6 +103,7 @@ class Database:
         Raises `HomeFault`, and leaves an unusable database untouched.
         """
         self.home = home
+        self._usage = _Usage()
         self._store: Store = _open_store(home, url)
         self._limit = ""
         self._engine = self._store.engine.execution_options(store=self._store)
@@ -142,12 +145,11 @@ class Database:
 
         Raises `HomeFault` if the database is damaged, gone or does not answer.
         """
-        self._store.check_in_place()
         if self._limit:  # which ends with a transaction
             with self._read_in_transaction(self._store.begin_read) as connection:
                 yield connection
             return
-        with self._translate_errors(), self._engine.connect() as connection:
+        with self._connect() as connection:
             yield connection
 
     @contextmanager
@@ -158,12 +160,19 @@ class Database:
 
     @contextmanager
     def _read_in_transaction(self, begin: str) -> Iterator[Connection]:
-        with self._translate_errors(), self._engine.connect() as connection:
+        with self._connect() as connection:
             try:
                 self._begin(connection, begin)
                 yield connection
             finally:
                 self._roll_back(connection)
+
+    @contextmanager
+    def _connect(self) -> Iterator[Connection]:
+        with self._usage.count(), self._translate_errors():
+            self._store.check_in_place()
+            with self._engine.connect() as connection:
+                yield connection
 
     def _begin(self, connection: Connection, begin: str) -> None:
         """Start a transaction with its limit, in one round trip to the server."""
@@ -180,8 +189,7 @@ class Database:
         Raises `HomeFault` if the disk is full or read-only, or if the file is no longer in its place: SQLite would
         go on writing to a file that was moved, or to one that was deleted and vanishes when it is closed.
         """
-        self._store.check_in_place()
-        with self._translate_errors(), self._engine.connect() as connection:
+        with self._connect() as connection:
             try:
                 self._begin(connection, self._store.begin_write if alone else self._store.begin_beside)
                 yield connection
@@ -192,7 +200,7 @@ class Database:
                     _log.warning("Could not write to %s: %s", self._store.name, self._store.describe_error(error))
                     raise self._home_fault(error) from error
                 raise
-        self._store.check_in_place()
+            self._store.check_in_place()  # before the database may be closed
 
     def owner_name(self) -> str:
         """Return the name under which this process owns rows."""
@@ -207,7 +215,11 @@ class Database:
             return False
 
     def close(self) -> None:
-        """Close all connections."""
+        """Wait a few seconds for transactions in progress, and close all connections.
+
+        From now on every use raises `DatabaseClosed`: a connection opened so late might never be closed.
+        """
+        self._usage.end(_CLOSE_SECONDS)
         self._store.close()
 
     def _roll_back(self, connection: Connection) -> None:
@@ -236,6 +248,35 @@ class Database:
         return self._store.find_fault(error) or HomeFault(
             "The database rejected the change.", "Try again. If it happens again, restart the app."
         )
+
+
+class _Usage:
+    """Count of the connections in use, until there may be no more of them. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._connections = 0
+        self._is_over = False
+
+    @contextmanager
+    def count(self) -> Iterator[None]:
+        """Count one connection during the block. Raises `DatabaseClosed`."""
+        with self._changed:
+            if self._is_over:
+                raise DatabaseClosed("The app is closing.", "Start it again.")
+            self._connections += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._connections -= 1
+                self._changed.notify_all()
+
+    def end(self, seconds: float) -> None:
+        """Allow no more connections, and wait at most `seconds` until none is in use."""
+        with self._changed:
+            self._is_over = True
+            self._changed.wait_for(lambda: not self._connections, seconds)
 
 
 def owner_name(connection: Connection) -> str:

@@ -170,11 +170,9 @@ def render_metrics() -> bytes:
 
 
 def close_application() -> None:
-    """Stop running work and close the application; the next page opens it again."""
+    """Stop running work and close the application for good: a page that is still being drawn opens no other one."""
     with suppress(CragError):
         shared_application().close()
-    for service in (shared_application, _limited_applications, _status_cache, warm_up, server_monitor):
-        service.clear()
 
 
 @dataclass(frozen=True, slots=True)

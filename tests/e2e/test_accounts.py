@@ -17,7 +17,10 @@ from tests.forked import forked
 from tests.served import free_port
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
+    # Imported first: the module puts a filter that shows these warnings before all others.
+    from authlib.deprecate import AuthlibDeprecationWarning
+
+    warnings.simplefilter("ignore", AuthlibDeprecationWarning)
     from oidc_provider_mock import User, run_server_in_thread
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the provider's own

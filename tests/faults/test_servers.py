@@ -22,7 +22,7 @@ POINT_TO_OLLAMA = "Set OLLAMA_HOST to the address of Ollama."
 
 
 @pytest.fixture
-def mute() -> Iterator[str]:
+def mute(impatient_probes: None) -> Iterator[str]:
     """The address of a server that accepts connections and never says a word."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -30,8 +30,9 @@ def test_without_a_server_the_builtin_engine_answers(settings):
     assert choice.reason == f"Ollama does not answer at {host}, so the built-in engine answers."
 
 
-def test_a_server_too_busy_to_list_its_models_keeps_the_choice(settings):
+def test_a_server_too_busy_to_list_its_models_keeps_the_choice(settings, monkeypatch):
     before = choose_chat_model(settings)
+    monkeypatch.setattr("crag.models.ollama_pool.PROBE_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as busy:  # accepts connections, but never replies
         silent = replace(settings, ollama_host=f"http://127.0.0.1:{busy.getsockname()[1]}")
         assert choose_chat_model(silent, before) == before

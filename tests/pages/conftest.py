@@ -21,6 +21,7 @@ from crag.app.application import Application, open_application
 from crag.options import RunOptions
 from crag.settings import Settings
 from crag.text.sanitization import WORD_JOINER
+from pages.parts import services as page_services
 from pages.parts.routes import Page
 from pages.parts.services import close_application, shared_application
 from tests.doubles.ollama import ScriptedOllama
@@ -90,7 +91,20 @@ def _own_home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
     for thread in threading.enumerate():
         if thread.name == "warm-up":  # begun by the first page, and not to be met by a home that has gone
             thread.join(PATIENCE)
+    restart_application()
+
+
+def restart_application() -> None:
+    """Close the application; the next page opens another one, as after a restart of the server."""
     close_application()
+    for service in (
+        page_services.shared_application,
+        page_services._limited_applications,
+        page_services._status_cache,
+        page_services.warm_up,
+        page_services.server_monitor,
+    ):
+        service.clear()
 
 
 @pytest.fixture

@@ -12,11 +12,13 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from crag.errors import HomeFault
+from crag.errors import HomeFault, Stopped
+from crag.storage import engine
 from crag.storage.engine import Database
 from crag.storage.migrations import MIGRATIONS, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION, migrate
 from crag.storage.schema_check import describe_schema
 from crag.storage.tables import collections, conversations
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -80,6 +82,29 @@ def test_writers_wait_for_each_other(database):
     for thread in threads:
         thread.join()
     assert len(names(database)) == 80
+
+
+def test_closing_waits_for_a_transaction_and_begins_no_other(database, monkeypatch):
+    monkeypatch.setattr(engine, "_CLOSE_SECONDS", PATIENCE)
+    close = threading.Thread(target=database.close)
+
+    def read_until_closed():
+        while close.is_alive():
+            names(database.for_user("ann"))
+
+    with database.write() as connection:
+        add(connection, "kept")
+        close.start()
+        with pytest.raises(Stopped):
+            read_until_closed()
+        add(connection, "kept, too")
+    close.join()
+    assert not list(database.home.glob("*-wal"))  # the log is part of the file now
+    with pytest.raises(Stopped):
+        names(database)
+    database = Database(database.home)
+    assert names(database) == ["kept", "kept, too"]
+    database.close()
 
 
 def home_at(folder, version):

@@ -6,11 +6,20 @@ from streamlit.testing.v1 import AppTest
 
 from crag.options import RunOptions
 from crag.types import Thresholds
-from pages.parts.services import shared_application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
-from tests.pages.conftest import ROOT, UNANSWERED, ask, labels, last_run, said, until, wait_for_consent
+from tests.pages.conftest import (
+    ROOT,
+    UNANSWERED,
+    ask,
+    labels,
+    last_run,
+    restart_application,
+    said,
+    until,
+    wait_for_consent,
+)
 from tests.waiting import PATIENCE
 
 QUESTION = "What is the espresso machine descaled with?"
@@ -79,8 +88,7 @@ def test_the_card_and_its_draft_survive_a_restart(chat, tavily):
     wait_for_consent(chat)
     query_of(chat).set_value("2024 NBA champion").run()
     conversation = chat.query_params["c"]
-    shared_application().close()
-    shared_application.clear()
+    restart_application()
     reopened = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
     reopened.query_params["c"] = conversation
     reopened.run()
@@ -156,8 +164,7 @@ def test_unsupported_sentences_are_marked_and_can_be_searched(chat, tavily, monk
 
     with ScriptedOllama(script=script) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
-        shared_application().close()
-        shared_application.clear()
+        restart_application()
         chat.run()
         ask(chat, QUESTION)
         assert said(chat, "from Gouda. :orange-badge[:material/link_off: no source]")
@@ -174,8 +181,7 @@ def test_a_prompt_that_the_server_cut_raises_an_alarm(chat, notes, monkeypatch):
 
     with ScriptedOllama(script=script) as ollama:
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
-        shared_application().close()
-        shared_application.clear()
+        restart_application()
         chat.run()
         ask(chat, QUESTION)
     assert said(chat, ":orange[:material/warning:] The model server read 20 of about")

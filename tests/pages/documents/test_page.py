@@ -17,8 +17,7 @@ from pages.documents import collections, table
 from pages.documents.removal import REMOVE_DIALOG
 from pages.parts import ingest_jobs, reruns
 from pages.parts.document_drawer import DocumentView
-from pages.parts.services import close_application
-from tests.pages.conftest import NOTES, click, labels, said, until
+from tests.pages.conftest import NOTES, click, labels, restart_application, said, until
 from tests.waiting import PATIENCE, wait_until
 
 
@@ -84,7 +83,7 @@ def test_jobs_that_were_left_go_on_with_the_next_start(chat, services):
     rows, spool = JobQueue(services.database), UploadSpool(services.library.home / "incoming")
     spool.put("ab", NOTES.encode())
     rows.add(new_job("ab", "upload", "", "brewing.md", "Documents"))
-    close_application()
+    restart_application()
     chat.switch_page("pages/documents/page.py").run()
     until(chat, lambda: said(chat, "Added 1 document"))
     assert len(chat.dataframe[0].value) == 1

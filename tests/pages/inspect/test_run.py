@@ -11,7 +11,7 @@ from pages.inspect import navigation
 from pages.parts.services import shared_application
 from pages.parts.source_drawer import SourceView
 from tests.doubles.ollama import ScriptedOllama
-from tests.pages.conftest import labels, said, until
+from tests.pages.conftest import labels, restart_application, said, until
 from tests.waiting import PATIENCE
 
 PAGE = "pages/inspect/page.py"
@@ -78,8 +78,7 @@ def test_an_imported_run_says_so_in_the_list_in_its_head_and_in_its_conversation
 def test_prompts_are_shown_as_they_were_sent(chat: AppTest, services: Application, notes: str, monkeypatch):
     with ScriptedOllama() as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
-        services.close()
-        shared_application.clear()
+        restart_application()
         run_id = asked(shared_application(), QUESTION, grader="builtin", refine=False)
         app = opened(laid_open(chat, run_id), run_id, 3)
     written = next(request for request in server.requests if request.path == "/api/chat" and request.writes)

@@ -15,8 +15,7 @@ from crag.server.browser_identity import headers_of
 from crag.sharing import passage_exchange
 from crag.storage.outbound_log import on_behalf_of
 from pages.parts import components
-from pages.parts.services import close_application
-from tests.pages.conftest import ROOT, labels, open_settings, said
+from tests.pages.conftest import ROOT, labels, open_settings, restart_application, said
 from tests.waiting import PATIENCE
 
 ANN, BEN = "a" * 64, "b" * 64
@@ -116,7 +115,7 @@ def test_what_was_there_before_goes_to_the_first_browser_only(services, browser)
 
 def test_documents_are_said_to_be_shared_only_where_others_reach_the_server(browser, monkeypatch):
     assert not said(browser(ANN), "Documents are shared")
-    close_application()
+    restart_application()
     monkeypatch.setenv("CRAG_PUBLIC_URL", "https://crag.example.org")
     monkeypatch.setenv("CRAG_OPEN", "yes")
     assert said(browser(ANN), "Documents are shared")

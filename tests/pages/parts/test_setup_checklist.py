@@ -36,7 +36,7 @@ def ollama(monkeypatch):
 
 
 @pytest.fixture
-def silent(monkeypatch):
+def silent(monkeypatch, impatient_probes):
     """The address of a server that takes connections and never says a word."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

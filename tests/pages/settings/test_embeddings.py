@@ -9,7 +9,7 @@ import pytest
 from crag.text.sanitization import WORD_JOINER
 from pages.parts.services import shared_application
 from tests.doubles.little_model import embed_words
-from tests.pages.conftest import NOTES, add, labels, open_settings, said, until
+from tests.pages.conftest import NOTES, add, labels, open_settings, restart_application, said, until
 from tests.waiting import PATIENCE
 
 NOMIC = "ollama:nomic-embed-text"
@@ -75,9 +75,8 @@ def test_a_build_is_watched_and_cancelled(ollama, services, settings):
 
 
 def test_the_environment_locks_and_can_be_returned_to(ollama, services, settings, monkeypatch):
-    services.close()
     monkeypatch.setenv("CRAG_EMBEDDER", NOMIC)
-    shared_application.clear()
+    restart_application()
     services = shared_application()
     add(services, "brewing.md", NOTES)
     page = settings()
