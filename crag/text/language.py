@@ -199,14 +199,17 @@ def split_sentences(text: str) -> list[str]:
 def join_sentences(parts: Sequence[str]) -> str:
     """Join sentences into readable text.
 
-    List items and headings get lines of their own, prose is joined by spaces, Chinese without.
+    List items and headings get lines of their own, apart from the text where they would be read as its beginning; prose
+    is joined by spaces, Chinese without.
     """
     text = ""
     for part in parts:
+        before = text[text.rfind("\n") + 1 :]
         if not text:
             text = part
-        elif _stands_alone(part) or _stands_alone(text[text.rfind("\n") + 1 :]):
-            text += "\n" + part
+        elif _stands_alone(part) or _stands_alone(before):
+            is_apart = _continues_line(before, part) and not continues_sentence(before, part)
+            text += ("\n\n" if is_apart else "\n") + part
         else:
             text += ("" if re.search("[。！？”」』]$", text) else " ") + part
     return text
