@@ -322,11 +322,28 @@ class Passage:
 
     def text_on_page(self, page: int) -> str:
         """Return the part of `text` that is on a page; empty for a page that the passage does not touch."""
-        starts = ((0, self.page), *self.page_starts)
-        ends = (*(start for start, _ in self.page_starts), len(self.text))
-        return "\n\n".join(
-            self.text[start:end].strip() for (start, on), end in zip(starts, ends, strict=True) if on == page
-        )
+        return self._range_on_page(0, len(self.text), page)
+
+    def quote_on_page(self, quote: str, page: int) -> str:
+        """Return the part of a quote that is on a page.
+
+        A quote that `text` does not hold word for word is whole on the page where it begins.
+        """
+        words = quote.split()
+        start = _find_words(self.text, words)
+        if start is None or self.text[start : start + len(quote)].split() != words:
+            return quote if page == self.page_of(quote) else ""
+        return self._range_on_page(start, start + len(quote), page)
+
+    def _range_on_page(self, start: int, end: int, page: int) -> str:
+        pages = ((0, self.page), *self.page_starts)
+        ends = (*(first for first, _ in self.page_starts), len(self.text))
+        parts = [
+            self.text[max(first, start) : min(last, end)].strip()
+            for (first, on), last in zip(pages, ends, strict=True)
+            if on == page and first < end and start < last
+        ]
+        return "\n\n".join(parts)
 
 
 def _format_locator(page: int | None, last_page: int | None, sheet: str) -> str:

@@ -10,7 +10,15 @@ from typing import NamedTuple, Protocol
 from crag.cancellation import Cancellation
 from crag.ingest.parse.document import Block, Document
 from crag.ingest.parse.table_rows import MAX_COLUMNS_LENGTH
-from crag.text.language import is_label_border, is_list_item, is_table_row, restricts_previous, split_sentences
+from crag.text.language import (
+    continues_sentence,
+    detect_language,
+    is_label_border,
+    is_list_item,
+    is_table_row,
+    restricts_previous,
+    split_sentences,
+)
 from crag.text.tables import find_column_names, table_cells, write_row
 from crag.types import HEADING_SEPARATOR, WORKBOOK_KIND, Chunk, PageStarts, Progress, ProgressCallback, Vectors
 
@@ -120,11 +128,21 @@ def _find_chunk_columns(pieces: Sequence[_Piece]) -> str:
 
 
 def _leads_to_next_block(block: Block, after: Block | None) -> bool:
-    """Return whether a paragraph introduces a list, a table or code right after it."""
-    return block.kind == "paragraph" and after is not None and after.kind in ("item", "header", "row", "code")
+    """Return whether a paragraph introduces a list, a table or code right after it, or goes on on the next page."""
+    if block.kind != "paragraph" or after is None:
+        return False
+    return after.kind in ("item", "header", "row", "code") or _continues_over_page(block, after)
+
+
+def _continues_over_page(before: Block, block: Block) -> bool:
+    """Return whether the last sentence of a page ends on the next one."""
+    kinds = (before.kind, block.kind)
+    return before.page != block.page and kinds == ("paragraph",) * 2 and continues_sentence(before.text, block.text)
 
 
 def _block_separator(before: Block | None, block: Block) -> str:
+    if before and _continues_over_page(before, block):
+        return "" if detect_language(before.text) == "zh" else " "
     kinds = (before.kind if before else "", block.kind)
     return "\n" if kinds in (("item", "item"), ("row", "row"), ("header", "row")) else "\n\n"
 

@@ -169,6 +169,8 @@ def _outcome(step: Step, trace: Trace) -> str:  # noqa: C901 — one case per no
             return describe_reading(trace)
         case "query_table" if trace.table:
             return format_count(trace.table.total_rows, "row")
+        case "query_table" if step.state == "done":
+            return _("no table answers this")
         case "answer_parts" if trace.parts:
             return _("{sum} of {parts} answered").format(
                 sum=sum(part.answered for part in trace.parts), parts=len(trace.parts)

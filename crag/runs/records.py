@@ -71,6 +71,7 @@ def _count_call_tokens(connection: Connection, run_id: str) -> int:
 
 _RUNNING = select(runs.c.id, runs.c.owner).where(runs.c.state == "running")
 _HISTORY_TURNS = 6
+_TURNS_READ = 24  # small talk among them is left out
 _WRITTEN_EVENT_PATTERN = '%"type":"tokens_written"%'
 
 
@@ -298,9 +299,10 @@ def _parent_message(connection: Connection, message_id: int) -> int | None:
 
 
 def _read_history(connection: Connection, last_answer: int | None) -> tuple[Turn, ...]:
-    rows = message_tree.read_branch(connection, last_answer, 2 * _HISTORY_TURNS)
+    rows = message_tree.read_branch(connection, last_answer, 2 * _TURNS_READ)
     pairs = zip(rows[::2], rows[1::2], strict=False)
     answered = [(asked, answer) for asked, answer in pairs if answer.text and not detect_small_talk(asked.text)]
+    answered = answered[-_HISTORY_TURNS:]
     meant, cited = dict[str, str](), dict[str, tuple[str, ...]]()
     for run_id, event in _read_events(connection, [answer.run_id for _, answer in answered if answer.run_id]):
         match event:

@@ -24,7 +24,7 @@ SCOPES: dict[Scope, str] = {
     "ask": "ask questions",
     "read": "read documents, answers and evaluations",
     "write": "add and remove documents",
-    "web": "let a waiting web search go",
+    "web": "allow a waiting web search",
 }
 _PREFIX = "crag_"
 _MAX_NAME_LENGTH = 80

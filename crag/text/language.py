@@ -51,6 +51,7 @@ _HEADING = lazy_regex(r"\s*#{1,6}\s+\S")
 _MARKED_LINE = lazy_regex(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_TABLE_ROW.pattern}")
 _SENTENCE_END = lazy_regex(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
 _MAX_JOINED_LINES = 10_000  # characters; without end, each of a million lines would be compared with all before it
+_MAX_CJK_HEADING = 25  # characters
 _SENTENCE_BOUNDARY = lazy_regex(  # starts with a single character class because the engine can search for that quickly
     r"[.!?…。！？](?:(?<=[.!?…])['\"”’)\]*_]*(?:\[\d{1,3}\])*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S))"
 )
@@ -200,14 +201,17 @@ def split_sentences(text: str) -> list[str]:
 def join_sentences(parts: Sequence[str]) -> str:
     """Join sentences into readable text.
 
-    List items and headings get lines of their own, prose is joined by spaces, Chinese without.
+    List items and headings get lines of their own, apart from the text where they would be read as its beginning; prose
+    is joined by spaces, Chinese without.
     """
     text = ""
     for part in parts:
+        before = text[text.rfind("\n") + 1 :]
         if not text:
             text = part
-        elif _stands_alone(part) or _stands_alone(text[text.rfind("\n") + 1 :]):
-            text += "\n" + part
+        elif _stands_alone(part) or _stands_alone(before):
+            is_apart = _continues_line(before, part) and not continues_sentence(before, part)
+            text += ("\n\n" if is_apart else "\n") + part
         else:
             text += ("" if re.search("[。！？”」』]$", text) else " ") + part
     return text
@@ -278,7 +282,15 @@ def _continues_line(before: str, line: str) -> bool:
         return False
     if is_label_border(before, line):
         return False
-    return line[0].islower() or (len(before) > 60 and not before.isupper()) or (len(before) > 25 and is_cjk(before))
+    return (len(before) > 60 and not before.isupper()) or continues_sentence(before, line)
+
+
+def continues_sentence(before: str, text: str) -> bool:
+    """Return whether the sentence that is open at the end of `before` certainly goes on with `text`.
+
+    In Chinese and Korean, which have no capitals, its length tells it from a heading.
+    """
+    return not _ends_sentence(before) and (text[:1].islower() or (len(before) > _MAX_CJK_HEADING and is_cjk(before)))
 
 
 def _split_line(line: str) -> list[str]:

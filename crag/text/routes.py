@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from crag.text.language import detect_language, extract_terms
-from crag.text.patterns import lazy_regex
+from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
 from crag.text.questions import is_long_question
 from crag.text.route_classifier import classify_route
 from crag.text.small_talk import is_summary_request, strip_small_talk
@@ -110,9 +110,17 @@ def choose_route(question: str) -> RouteChoice:
     return _classify(asked)
 
 
+_INTERVAL = lazy_regex(  # not to be read as “every one of them”
+    rf"(?i)\b(?:every|each) (?:(?:other|second|third|few|single|\d+|{SEVERAL}) )*+"
+    r"(?:minute|hour|day|night|morning|afternoon|evening|weekday|weekend|week|fortnight|month|quarter|season|semester"
+    rf"|year|decade|spring|summer|autumn|winter|{'|'.join(MONTHS)}"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
+)
+
+
 def _classify(asked: str) -> RouteChoice:
     """Return the kind of question that the wording resembles; a fact if that is not sure, or cannot be followed."""
-    shares = classify_route(asked)
+    shares = classify_route(_INTERVAL.sub("", asked))
     route, share = max(shares.items(), key=lambda item: item[1])
     if share >= _SURE.get(route, 1.0):
         if route == "document":

@@ -140,7 +140,7 @@ def _draw_details(run_id: str, trace: Trace) -> None:
 def draw_engine_change(trace: Trace, earlier: Iterable[Trace]) -> None:
     """Draw a line if another engine answers than before; `earlier` as in `describe_engine_change`."""
     if change := run_labels.describe_engine_change(trace, earlier):
-        st.caption(f":material/memory: {markdown.escape_line(change)}")
+        st.caption(f":material/memory: {markdown.sanitize_answer(change)}")
 
 
 def draw_waiting_answer(run_id: str, trace: Trace) -> None:

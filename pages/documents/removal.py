@@ -16,7 +16,7 @@ from pages.parts.services import application
 
 REMOVE_DIALOG = "remove documents"
 _EXPLANATION = N_(
-    "Their passages are removed too. Answers that cite them do not change. You can undo this for {minutes} minutes "
+    "The passages are removed too. Answers that cite them do not change. You can undo this for {minutes} minutes "
     "while the app runs. Then everything is deleted for good."
 )
 

@@ -34,7 +34,7 @@ def draw_fault(error: Exception) -> bool:
     """Draw an error in place of what failed. Returns True, so that Streamlit draws nothing of its own."""
     message, remedy = describe_fault(error)
     with st.container(border=True):
-        st.markdown(f":red[:material/error:] **{markdown.escape_line(message)}**  \n{markdown.escape_line(remedy)}")
+        st.markdown(f":red[:material/error:] **{markdown.escape_line(message)}**  \n{markdown.sanitize_answer(remedy)}")
     return True
 
 

@@ -243,17 +243,16 @@ def _draw_found_by(passage: Passage) -> None:
 
 def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> None:
     """Draw the part of the page around the passage, or the whole page; other pages are always whole."""
-    own = passage.page_of(view.quote)
-    number = page_view.shown_page(view.number, pages, own or 1)
-    on_page = passage.text_on_page(number)
+    number = page_view.shown_page(view.number, pages, passage.page_of(view.quote) or 1)
+    on_page, strong = passage.text_on_page(number), passage.quote_on_page(view.quote, number)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         said = st.empty()
         page_view.draw_page_buttons(view.number, number, pages)
     frame = st.container()
     cut = bool(on_page) and not st.toggle(_("Whole page"), key=f"page-{view.number}-whole")
-    image = page_view.page_image(str(path), number, on_page, view.quote if number == own else "", cut=cut)
+    image = page_view.page_image(str(path), number, on_page, strong, cut=cut)
     place = _("Page {number} of {pages}").format(number=number, pages=pages)
-    meaning = labels.grey_text(f" · {_highlight_meaning(view, image, strong=number == own)}") if on_page else ""
+    meaning = labels.grey_text(f" · {_highlight_meaning(view, image, strong=bool(strong))}") if on_page else ""
     said.markdown(f":small[{place}{meaning}]", width="content")
     with frame:
         draw_page_picture(
@@ -270,7 +269,7 @@ def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> s
         return _("the passage cannot be highlighted here; read it under Text")
     if not view.run_id:
         return _("highlighted: the passage")
-    if strong and view.quote:
+    if strong:
         return _("light: the graded passage, strong: the cited sentence")
     return _("light: the graded passage")
 

@@ -64,6 +64,19 @@ def test_a_sentence_put_together_from_two_strips_is_on_the_page_where_it_begins(
     assert [crossing.text_on_page(page) for page in (4, 6)] == ["", CROSSING.partition("\n\n")[2]]
 
 
+@pytest.mark.parametrize(
+    ("quote", "parts"),
+    [
+        ("Bees dance to tell where the flowers are.", ["Bees dance to tell where", "the flowers are."]),
+        ("the flowers are.", ["", "the flowers are."]),
+        ("Bees dance to tell something else", ["Bees dance to tell something else", ""]),
+    ],
+)
+def test_a_quote_over_the_end_of_a_page_has_a_part_on_each(quote, parts):
+    crossing = passage(1, CROSSING, page=5, page_starts=((CROSSING.index("the flowers"), 6),))
+    assert [crossing.quote_on_page(quote, page) for page in (5, 6)] == parts
+
+
 def test_two_citations_behind_one_full_stop():
     (sentence,) = check_sentences("Bees dance and wasps chew wood. [1] [2]", KNOWLEDGE)
     assert sentence.citations == (1, 2)

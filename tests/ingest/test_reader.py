@@ -124,6 +124,30 @@ def test_a_chunk_knows_where_each_page_begins():
     assert [(chunk.text[start:][:4], page) for start, page in chunk.page_starts] == [("Dogs", 2), ("Owls", 4)]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "joined"),
+    [
+        ("The boat is lowered for", "tests by the crew.", "The boat is lowered for tests by the crew."),
+        (f"{'救生艇' * 9}下放到", "水里进行测试。", f"{'救生艇' * 9}下放到水里进行测试。"),
+        ("The boat is lowered.", "tests by the crew.", "The boat is lowered.\n\ntests by the crew."),
+        ("The boat is lowered for", "Tests by the crew.", "The boat is lowered for\n\nTests by the crew."),
+    ],
+)
+def test_a_sentence_goes_on_over_the_end_of_a_page(before, after, joined):
+    whole = document(Block("Cats sleep.", page=1), Block(before, page=1), Block(after, page=2))
+    (chunk,) = split_document(whole, words, 100)
+    assert chunk.text == f"Cats sleep.\n\n{joined}"
+    assert [(chunk.text[start:], page) for start, page in chunk.page_starts] == [(after, 2)]
+
+
+def test_a_sentence_over_the_end_of_a_page_is_kept_whole():
+    whole = document(Block("Cats sleep all day. They are lowered for", page=1), Block("tests by the crew.", page=2))
+    assert [chunk.text for chunk in split_document(whole, words, 12)] == [
+        "Cats sleep all day.",
+        "They are lowered for tests by the crew.",
+    ]
+
+
 @pytest.mark.parametrize("overlap", [0, 30])
 def test_pages_begin_where_their_blocks_do(overlap):
     whole = mixed(7)

@@ -166,6 +166,10 @@ def test_a_refusal_says_that_there_was_nothing_to_write_from():
     assert (checked.summary, checked.lines) == ("nothing to check", ("There was nothing to check.",))
 
 
+def test_a_query_that_found_no_table_says_so():
+    assert describe_step(Step("query_table", 0.0, "done", 0.02), Trace()).summary == "no table answers this · 20 ms"
+
+
 def test_the_prompt_reports_cuts_and_the_count_of_the_server():
     trace = runs.correct()
     assert describe_prompt(trace).text == "Prompt 612 of 8,192 tokens · nothing left out"

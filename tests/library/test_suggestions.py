@@ -110,6 +110,7 @@ def test_a_fact_is_asked_for_as_a_person_would(sentence, question):
         ("Ada Lovelace was an English mathematician. The notes of Ada Lovelace are famous.", ["Who was Ada Lovelace?"]),
         ("Microsoft was founded on April 4, 1975. They say that Microsoft is big.", ["When was Microsoft founded?"]),
         ("Company is a legal entity in most of the countries.", []),
+        ("The fire drills are held in the presence of a mate.", []),
         ("The company was founded in 1998.", []),
         ("This method is a way to save the money of the firm.", []),
         ("It was founded in 1998 by the owner of the shop.", []),

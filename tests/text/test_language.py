@@ -45,6 +45,11 @@ def test_nothing_is_lost_or_moved_by_cutting_and_joining():
     assert "句子。第二句" in joined
 
 
+def test_a_long_heading_stays_apart_when_it_is_joined_and_cut_again():
+    parts = ["Annual energy balance of the municipal swimming baths at Lindenau 2024", "The baths used heat in 2024."]
+    assert split_sentences(join_sentences(parts)) == parts
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -36,6 +36,8 @@ from crag.text.routes import SummaryRequest, choose_route, force_route, parse_su
         ("조사의 전반적인 결론이 뭐야?", "document"),
         ("我没看报告，帮我说说主要内容", "document"),
         ("这次调查的整体结论是什么？", "document"),
+        ("Who cleans the grinder every Friday?", "fact"),
+        ("Who visits the station every April?", "fact"),
         ("Sum up the expenses of May", "fact"),
         ("보증금은 어디에서 언급되나요?", "list"),
         ("列出所有风险", "list"),

@@ -32,6 +32,7 @@ _BULLET = lazy_regex(r"(?:[•‣▪●◦–—*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s
 _SENTENCE_END = lazy_regex(r"[.!?:;。！？]['\"”’)\]]*$")
 _MAX_HEADING_CHARACTERS = 150
 _LINES_AROUND = 4
+_HEADING_SIZE = 1.15  # share of the letter size of the text, above which a line is a heading
 _NOTE_SIZE = 0.8  # share of the letter size of the text, below which a line is a note
 _MIN_REPEATED_PAGES = 3  # pages
 _MAX_RUNNING_LINES = 4  # at the top and at the bottom of a page
@@ -129,6 +130,7 @@ def build_paragraphs(
             end == len(lines)
             or _starts_paragraph(lines[end - 1], lines[end], usual, levels)
             or (_is_item(lines[start]) and _ends_early(lines, end - 1))
+            or _ends_heading(lines, end - 1, body)
         ):
             yield _paragraph_block(lines[start:end], page, body, words, levels)
             start = end
@@ -171,6 +173,17 @@ def _ends_early(lines: Sequence[TextLine], at: int) -> bool:
     return line.right + letter * (2 + len(after.text.split()[0])) < rights[-2]
 
 
+def _ends_heading(lines: Sequence[TextLine], at: int, body: float) -> bool:
+    """Return whether a heading ends here that is as near to the text below as the lines of the text are."""
+    line, after = lines[at], lines[at + 1]
+    return (
+        line.height > _HEADING_SIZE * max(body, after.height)
+        and not _SENTENCE_END.search(line.text)
+        and not after.text[0].islower()
+        and _ends_early(lines, at)
+    )
+
+
 def _starts_paragraph(before: TextLine, line: TextLine, usual: float, levels: HeadingLevels) -> bool:
     """Return whether `line` begins a paragraph: by distance, letter size, bullet, label or indentation."""
     if (
@@ -200,7 +213,7 @@ def _paragraph_block(
         return Block(text, "heading", page, level)
     size = lines[0].height / body if body else 1
     if (
-        size > 1.15
+        size > _HEADING_SIZE
         and len(text) <= _MAX_HEADING_CHARACTERS
         and not _SENTENCE_END.search(text)
         and re.search(r"[^\W\d_]{2}", text)

@@ -124,7 +124,8 @@ _CLOCK = lazy_regex(
     r"(?:\d|noon|midnight|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|first|last)"
 )
 _PLACE = lazy_regex(
-    rf"^{_NP},? (?P<be>is|are) (?P<what>located|headquartered|based|held|situated|stored) (?:in|at|on|near) (?!\d)"
+    rf"^{_NP},? (?P<be>is|are) (?P<what>located|headquartered|based|held|situated|stored) (?:in|at|on|near) "
+    r"(?!\d|the (?:presence|absence|event|case|course|form|name|hands|interest)\b)"
 )
 _AMOUNT = lazy_regex(
     rf"^{_NP} (?P<verb>receives?|gets?|has|have|contains?|employs?|consists? of|covers?|operates?|holds?"

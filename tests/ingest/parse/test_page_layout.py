@@ -95,6 +95,24 @@ def test_the_outline_says_what_is_a_heading_and_of_which_level():
     ]
 
 
+def test_a_line_that_is_a_little_larger_is_a_heading_where_it_ends_early():
+    def page(canvas: Canvas) -> None:
+        lines = ["Emergency drills", f"{SENTENCE}, and", "it goes on about drills.", f"{SENTENCE} without end."]
+        for number, line in enumerate(lines):
+            canvas.setFont("Helvetica", 11 if number else 13)
+            canvas.drawString(72, 700 - 15 * number, line)
+        canvas.setFont("Helvetica", 13)  # as the font of a word at the start of a line may be
+        canvas.drawString(72, 620, f"{SENTENCE} and")
+        canvas.setFont("Helvetica", 11)
+        canvas.drawString(72, 605, f"{SENTENCE} and cats.")
+
+    assert [(block.kind, block.text) for block in drawn(page)] == [
+        ("heading", "Emergency drills"),
+        ("paragraph", f"{SENTENCE}, and it goes on about drills. {SENTENCE} without end."),
+        ("paragraph", f"{SENTENCE} and {SENTENCE} and cats."),
+    ]
+
+
 def test_running_headers_are_left_out_and_the_rest_is_kept():
     def page(number: int) -> Callable[[Canvas], None]:
         def draw(canvas: Canvas) -> None:

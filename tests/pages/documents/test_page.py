@@ -203,7 +203,7 @@ def test_removing_asks_first(chat, notes, services):
     chat.switch_page("pages/documents/page.py").run()
     chat.session_state["dialog"] = (REMOVE_DIALOG, [notes])
     chat.run()
-    assert said(chat, "Their passages are removed too")
+    assert said(chat, "The passages are removed too")
     assert len(services.library.sources()) == 1
     chat.button(key="remove-confirmed").click().run()
     assert services.library.sources() == []
