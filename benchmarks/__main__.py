@@ -3,7 +3,7 @@
 import sys
 from importlib import import_module
 
-BENCHMARKS = ("question", "pipeline", "ingest", "search", "start", "mutants")
+BENCHMARKS = ("question", "pipeline", "ingest", "search", "start", "mutants", "table_questions", "watched_folder")
 
 for name in sys.argv[1:] or BENCHMARKS:
     if name not in BENCHMARKS:

@@ -8,7 +8,6 @@ well, because it is more reliable than elapsed time on a busy machine.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import resource
 import sys
 import tempfile
@@ -24,17 +23,16 @@ import numpy as np
 import psutil
 from sqlalchemy import text
 
+from benchmarks.library_fill import fill_library
 from benchmarks.tables import percentile
 from benchmarks.topics import make_passages, make_queries
 from crag.app.application import Application, open_application
 from crag.errors import ModelFault
-from crag.retrieval.full_text import FullTextIndex, index_terms
+from crag.retrieval.full_text import FullTextIndex
 from crag.retrieval.vector_index import VectorIndex
 from crag.settings import Settings
 from crag.storage.passages import read_vector_ids, stream_vectors
-from crag.storage.sources import NewPassages, SourceDescription, SourceIdentity, SourceStore
 from crag.text.language import extract_terms
-from crag.types import DEFAULT_COLLECTION, Chunk
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 
 
 SIZES = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
-PASSAGES_OF_SOURCE = 1_000
 QUERIES = 300
 WARM_UP = 30
 DEPTHS = (10, 40)
@@ -73,47 +70,12 @@ def _fill(home: Path, passages: int) -> None:
     with closing(_open(home)) as application:
         present = application.library.counts()[1]
         if not present:
-            seconds = _fill_library(application, passages)
+            seconds = fill_library(application, passages)
             print(f"filled in {seconds:.0f} s, peak memory {_peak_mb()} MB")
         elif present != passages:
             raise SystemExit(f"{home} holds {present:,} passages.")
     for path in sorted(path for path in home.rglob("*") if path.is_file()):
         print(f"  {path.relative_to(home)}: {path.stat().st_size / 1e6:,.0f} MB")
-
-
-def _fill_library(application: Application, passages: int) -> float:
-    """Add sources of `PASSAGES_OF_SOURCE` passages each, without files; return the seconds this took."""
-    began = time.perf_counter()
-    for number in range(passages // PASSAGES_OF_SOURCE):
-        _add_source(application, number)
-        if number % 100 == 99:
-            print(f"  {number + 1} sources, {time.perf_counter() - began:.0f} s", flush=True)
-    return time.perf_counter() - began
-
-
-def _add_source(application: Application, number: int) -> None:
-    texts = make_passages(number, PASSAGES_OF_SOURCE)
-    active, embedder = application.library.spaces.active_embedder.open_for_storing()
-    content = NewPassages(
-        [Chunk(text, None, "", place, place, place) for place, text in enumerate(texts)],
-        [index_terms(text) for text in texts],
-        embedder.embed_documents(texts),
-        embedder.space,
-        embedder.canary,
-        active.number,
-    )
-    name = f"source {number}"
-    digest = hashlib.sha256(name.encode()).hexdigest()
-    identity = SourceIdentity(_collection(number), name, False, digest, sum(map(len, texts)))
-    SourceStore(application.database).put(
-        identity, SourceDescription(name, "text", None, "benchmark"), content, lambda *_: None
-    )
-
-
-def _collection(number: int) -> str:
-    if number % 10 == 3:
-        return "A tenth"
-    return DEFAULT_COLLECTION if number % 2 else "A half"
 
 
 def _build(home: Path) -> None:
