@@ -105,7 +105,7 @@ def resume_evaluation(application: Application, options: argparse.Namespace) -> 
 
 
 def judge_evaluation(application: Application, options: argparse.Namespace) -> int:
-    """Let a model judge the answers of an evaluation. No question is asked again."""
+    """Judge the answers of an evaluation with a model. No question is asked again."""
     evaluation = _find_evaluation(application, options.id)
     application.preferences.allow_model_for_process(options.model)
     application.evaluations.judge(evaluation.id, options.model)
@@ -190,7 +190,7 @@ def _find_evaluation(application: Application, id_: str) -> Evaluation:
     """Find an evaluation by its id or a prefix of it. Raises `BadRequest`, `NotFound`."""
     found = [one for one in application.evaluations.list(limit=_MAX_LISTED) if one.id.startswith(id_)] if id_ else []
     if len(found) > 1:
-        raise BadRequest(f"Several evaluations begin with “{id_}”.", "Give more of the id.")
+        raise BadRequest(f"Several evaluations begin with “{id_}”.", "Type more of the id.")
     if not found:
         raise NotFound(f"There is no evaluation “{id_}”.", "`evaluations` lists their ids.")
     return found[0]

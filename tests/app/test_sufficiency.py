@@ -94,7 +94,7 @@ def test_sources_that_disagree_are_shown_with_their_titles_and_dates(application
     assert {cited.quote for cited in trace.citations} == {
         f"The Halden bridge opened in {year}." for year in (1931, 1933)
     }
-    assert trace.assessment.reason.startswith("100 % sure that the excerpts give different answers")
+    assert trace.assessment.reason.startswith("100% sure that the excerpts give different answers")
 
 
 @pytest.mark.parametrize("policy", ["any", "none", "off"])
