@@ -62,6 +62,7 @@ def test_sentences_are_joined_as_the_language_does_it():
     composed = "The application is running on this folder; nothing was changed. Stop it first."
     with use_language("zh_Hans"):
         assert translate_text(composed) == "应用正在使用此文件夹，未作任何更改。请先停止应用。"
+        assert translate_text("Built-in engine. Chosen in the settings.") == "内置引擎。在设置中选择。"
     with use_language("ko"):
         assert translate_text(composed).endswith("않았습니다. 먼저 앱을 종료하세요.")
         assert format_list(["a", "b"], "and") == "a 및 b"
@@ -80,6 +81,8 @@ COMPOSED = (
     "1 earlier message left out: the window of 4,096 tokens is full.",
     "Only the first 400 of 4,000 passages were read. Choose fewer documents.",
     "Tavily cannot be reached. Only your documents were used.",
+    "nomic: in use, ollama: kept as a fallback, openai: has 3 of 1,200 passages",
+    "Built-in engine. Ollama does not answer at 127.0.0.1:9, so the built-in engine answers.",
 )
 
 
@@ -87,4 +90,4 @@ COMPOSED = (
 @pytest.mark.parametrize("composed", COMPOSED)
 def test_no_part_of_a_composed_text_stays_english(composed: str, language: str):
     with use_language(language):
-        assert not re.search(r"(?<![A-Za-z.])(?!token)[a-z]{3}", translate_text(composed))
+        assert not re.search(r"(?<![A-Za-z.])(?!token|ollama|openai|nomic)[a-z]{3}", translate_text(composed))
