@@ -329,7 +329,7 @@ FAULTS = {
     ),
     "embedder.embedding_failed": FaultText("{label} could not embed this text.", _EMBEDDING_REMEDY),
     "embedder.invalid_vectors": FaultText(
-        "The embeddings of {label} {defect}, so they were not used.", _EMBEDDING_REMEDY, code="embedding_failed"
+        "The embeddings of {label} were not used: they {defect}.", _EMBEDDING_REMEDY, code="embedding_failed"
     ),
     "embedder.passage_too_long": FaultText(
         "A passage is too long for {label}, so it was not embedded.",

@@ -375,4 +375,5 @@ def _describe_rechunking(chunking: Chunking, titles: list[str]) -> str:
     named = ", ".join(f"“{title}”" for title in titles[:_MAX_NAMED_DOCUMENTS])
     more = ", …" if len(titles) > _MAX_NAMED_DOCUMENTS else ""
     files = format_count(len(titles), "file")
-    return f"{notice} {files} missing, so the passages of the library were searched for them: {named}{more}."
+    unread = f"{files} missing, so the passages of the library were searched for them: {named}{more}."
+    return f"{notice} {unread}"

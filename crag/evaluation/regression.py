@@ -111,7 +111,7 @@ class RegressionReport:
         return len(self.comparison.changed) - self.broken
 
     def describe(self) -> str:
-        """Return sentences such as: Right minus wrong 71.4%, as before. 2 of 14 got worse since 21 Nov, 09:30."""
+        """Return sentences such as: Right minus wrong: 71.4%, as before. 2 of 14 got worse since 21 Nov, 09:30."""
         of, since = self.comparison.examples, format_date_time(self.before.started_at)
         worse = f"{self.broken:,} of {of:,} got worse since {since}."
         better = f"{self.fixed:,} got better." if self.fixed else ""
@@ -122,7 +122,7 @@ class RegressionReport:
             if one.metric == "truthfulness":
                 before, after = (format_metric_value(one.metric, value) for value in (one.before, one.after))
                 changed = f"{before} → {after} ({assess_change(one)})" if before != after else f"{after}, as before"
-                return f"{METRICS[one.metric].title} {changed}."
+                return f"{METRICS[one.metric].title}: {changed}."
         return ""
 
 

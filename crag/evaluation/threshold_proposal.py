@@ -186,7 +186,7 @@ def describe_calibration_error(scored: Sequence[ProbeScore], own: Thresholds) ->
     if error is None:
         return ""
     sentence = f"On other questions these shares are off by {100 * error:.1f} points on average (cross-validated)."
-    return sentence if error <= MAX_CALIBRATION_ERROR else f"{sentence} Do not rely on them."
+    return sentence if error <= MAX_CALIBRATION_ERROR else " ".join((sentence, "Do not rely on them."))
 
 
 def score_separation(scored: Sequence[ProbeScore]) -> float | None:
