@@ -22,7 +22,7 @@ from crag.cli.evaluation_report import comparison_text, evaluation_line
 from crag.cli.terminal import print_result
 from crag.errors import BadRequest, NotFound
 from crag.evaluation.summary import compare_results
-from crag.evaluation.types import Evaluation, EvaluationResult
+from crag.evaluation.types import Dataset, Evaluation, EvaluationResult
 from crag.text.formatting import format_count
 from crag.translation import N_, _
 
@@ -199,11 +199,14 @@ def _find_evaluation(application: Application, id_: str) -> Evaluation:
 def list_datasets(application: Application, options: argparse.Namespace) -> int:
     """List the datasets. Actions add, export and delete them."""
     found = application.datasets.all()
-    lines = "\n".join(
-        f"{one.id}  {one.name}  ({format_count(len(one.examples), 'question')}, {one.kind})" for one in found
-    )
+    lines = "\n".join(map(_dataset_line, found))
     print_result(options.json, {"datasets": [dataset_json(one) for one in found]}, lines)
     return OK
+
+
+def _dataset_line(dataset: Dataset) -> str:
+    name = dataset.name if dataset.kind == "uploaded" else _(dataset.name)
+    return f"{dataset.id}  {name}  ({format_count(len(dataset.examples), 'question')}, {dataset.kind})"
 
 
 def add_dataset(application: Application, options: argparse.Namespace) -> int:

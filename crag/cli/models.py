@@ -15,6 +15,7 @@ from crag.errors import BadRequest
 from crag.models.downloads import Download
 from crag.models.evaluator_weights import DOWNLOAD_PREFIX, name_choices
 from crag.models.ollama_server import ModelReport
+from crag.retrieval.ranking import WEIGHT_ORIGINS
 from crag.retrieval.space_switch import SpaceStatus
 from crag.text.formatting import format_size
 from crag.translation import N_, _, translate_text
@@ -227,7 +228,9 @@ def _print_spaces(application: Application, options: argparse.Namespace) -> int:
 def _space_line(report: SpaceStatus) -> str:
     space = report.space
     coverage = _("{vectors:,} of {passages:,} passages").format(vectors=report.vectors, passages=report.passages)
-    weight = _("meaning weighs {share:.0%} ({origin})").format(share=report.weight.share, origin=report.weight.origin)
+    weight = _("meaning weighs {share:.0%}, {weight_origins}").format(
+        share=report.weight.share, weight_origins=_(WEIGHT_ORIGINS[report.weight.origin])
+    )
     facts = _("{dimension} dimensions, {coverage}, {weight}, digest {digest}").format(
         dimension=space.dimension, coverage=coverage, weight=weight, digest=space.digest[:12]
     )
