@@ -158,6 +158,7 @@ class FaultText:
     model: str = ""
 
 
+_FREE_MEMORY = "Close other programs or choose a smaller model, then try again."
 _RESUME_HINT = "What was downloaded is kept. Try again to resume."
 _TRY_AGAIN = "Try again later."
 _NOT_SENT_TWICE = "Try again later. Nothing is sent twice."
@@ -216,9 +217,7 @@ FAULTS = {
         "Start it there with `OLLAMA_HOST=0.0.0.0 ollama serve`, or set OLLAMA_HOST to its address.",
         code="unreachable",
     ),
-    "ollama.not_ollama": FaultText(
-        "What answers at {host} is not Ollama.", "Set OLLAMA_HOST to the address of Ollama."
-    ),
+    "ollama.not_ollama": FaultText("The server at {host} is not Ollama.", "Set OLLAMA_HOST to the address of Ollama."),
     "ollama.model_missing": FaultText(
         "Ollama has no model called {model}.",
         "Get it with `ollama pull {model}`, then try again.",
@@ -227,9 +226,11 @@ FAULTS = {
     "ollama.only_embeds": FaultText(
         "{model} is an embedding model and cannot answer.", "Choose a chat model, such as Llama 3.1, in the settings."
     ),
-    "ollama.out_of_memory": FaultText(
-        "There is not enough memory for {model}{sizes}.",
-        "Close other programs or choose a smaller model, then try again.",
+    "ollama.out_of_memory": FaultText("There is not enough memory for {model}.", _FREE_MEMORY),
+    "ollama.too_little_memory": FaultText(
+        "There is not enough memory for {model}: it needs {needed}, and {free} are free.",
+        _FREE_MEMORY,
+        code="out_of_memory",
     ),
     "ollama.signin": FaultText("Ollama asks for a sign-in to use {model}.", "Run `ollama signin`.", code="no_access"),
     "ollama.quota": FaultText(
@@ -332,7 +333,7 @@ FAULTS = {
     ),
     "embedder.embedding_failed": FaultText("{label} could not embed this text.", _EMBEDDING_REMEDY),
     "embedder.invalid_vectors": FaultText(
-        "The embeddings of {label} {defect}, so they were not used.", _EMBEDDING_REMEDY, code="embedding_failed"
+        "The embeddings of {label} were not used: they {defect}.", _EMBEDDING_REMEDY, code="embedding_failed"
     ),
     "embedder.passage_too_long": FaultText(
         "A passage is too long for {label}, so it was not embedded.",
@@ -381,7 +382,7 @@ FAULTS = {
     "evaluator.missing": FaultText("The evaluator {name} has no file {file}.", _EVALUATOR_REMEDY),
     "evaluator.too_large": FaultText("{file} of the evaluator {name} is larger than {most}.", _EVALUATOR_REMEDY),
     "evaluator.damaged": FaultText("{file} of the evaluator {name} is damaged, or of another kind.", _EVALUATOR_REMEDY),
-    "evaluator.foreign": FaultText("The model {name} is no evaluator: {defect}.", _EVALUATOR_REMEDY),
+    "evaluator.foreign": FaultText("The model {name} is not an evaluator: {defect}.", _EVALUATOR_REMEDY),
     "evaluator.package_missing": FaultText(
         "The package that runs evaluators (onnxruntime) does not work on this machine.",
         "Install it with `pip install onnxruntime`, or choose the built-in grader.",
@@ -412,7 +413,12 @@ FAULTS = {
         "Try again. If it happens again, tell the people who run that server.",
     ),
     "download.busy": FaultText("Another window or command is downloading this file.", "Wait until it is done."),
-    "download.disk_full": FaultText("The disk is full{room}.", f"Free some space. {_RESUME_HINT}"),
+    "download.disk_full": FaultText("The disk is full.", f"Free some space. {_RESUME_HINT}"),
+    "download.too_little_space": FaultText(
+        "The disk has too little space: {missing} more are needed.",
+        f"Free some space. {_RESUME_HINT}",
+        code="disk_full",
+    ),
     "download.not_writable": FaultText(
         "The file cannot be written to the folder {folder} of your home folder.",
         "Change the folder's permissions, then try again.",
@@ -459,15 +465,15 @@ FAULTS = {
     ),
     "retriever.not_found": FaultText(
         "The retriever {name} cannot be loaded.",
-        "Write CRAG_SEARCH_RETRIEVER as package.module:Name, and install its package.",
+        "Set CRAG_SEARCH_RETRIEVER to package.module:Name, and install its package.",
     ),
     "retriever.not_made": FaultText(
-        "The retriever {name} cannot be made without arguments.",
-        "Let CRAG_SEARCH_RETRIEVER name a function that returns one.",
+        "The retriever {name} cannot be created without arguments.",
+        "Set CRAG_SEARCH_RETRIEVER to a function that returns a retriever.",
     ),
     "retriever.failed": FaultText("The retriever {name} reported an error.", _TRY_AGAIN),
     "retriever.no_documents": FaultText(
-        "{name} does not return documents of LangChain.", "Let CRAG_SEARCH_RETRIEVER name a retriever."
+        "{name} does not return LangChain documents.", "Set CRAG_SEARCH_RETRIEVER to a retriever."
     ),
     "mcp.not_started": FaultText(
         "The program of the MCP server does not start, or ends before it answers.",
@@ -482,7 +488,8 @@ FAULTS = {
         "{host} has several tools, or none.", "Name one of its tools after a # at the end: {tools}."
     ),
     "mcp.other_arguments": FaultText(
-        "The tool {name} also requires {missing}, which no search has.", "Name another tool, or after a : its argument."
+        "The tool {name} also requires {missing}, which a search does not provide.",
+        "Name another tool, or add its argument after a colon.",
     ),
     "mcp.tool_error": FaultText("The tool {name} reported an error.", _TRY_AGAIN),
     # LangSmith

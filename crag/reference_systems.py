@@ -119,7 +119,7 @@ REFERENCE_SYSTEMS: dict[str, ReferenceSystem] = {
     ),
     "paper": ReferenceSystem(
         "CRAG paper",
-        "arXiv 2401.15884: a trained evaluator, three actions, five excerpts, Wikipedia first on the web",
+        "arXiv 2401.15884: a trained evaluator, three decisions, five excerpts, Wikipedia first on the web",
         RunOptions(
             preset="paper",
             policy="paper",

@@ -28,6 +28,7 @@ _SENTENCE_END = re.compile(r"[.!?:;,] ")
 _QUOTED = re.compile(r"“([^“”]+)”")
 _QUOTED_LIST = re.compile(r"“[^“”]+”(?:, “[^“”]+”)*(?: (?P<conjunction>and|or) “[^“”]+”)?")
 _WIDE_ENDS = ("。", "！", "？", "，", "；", "：")
+_WIDE_FORMS = {".": "。", ",": "，", ":": "：", ";": "；"}
 _MIN_LITERAL_LETTERS = 4  # a pattern with fewer letters outside of its placeholders would match other texts
 
 _T = TypeVar("_T")
@@ -226,7 +227,7 @@ def _translate_composed(language: str, text: str) -> str:
     if (translated := _translate_part(language, text, ".")) is not None:
         return translated
     for end in reversed([found.end() for found in _SENTENCE_END.finditer(text)]):
-        if (translated := _translate_part(language, text[:end].rstrip(), ",:;")) is not None:
+        if (translated := _translate_part(language, text[:end].rstrip(), ".,:;")) is not None:
             rest = _translate_composed(language, text[end:])
             return join_texts(translated, rest) if translated.endswith(_WIDE_ENDS) else f"{translated} {rest}"
     whole = _translate_known(language, text, strict=False)
@@ -238,7 +239,8 @@ def _translate_part(language: str, text: str, endings: str) -> str | None:
     translated = _translate_known(language, text)
     if translated is None and text.endswith(tuple(endings)):
         shorter = _translate_known(language, text[:-1])
-        translated = shorter and shorter + text[-1]
+        end = _WIDE_FORMS[text[-1]] if language.startswith("zh") else text[-1]
+        translated = shorter and shorter + end
     return translated
 
 

@@ -53,7 +53,7 @@ def row(option: Option) -> Iterator[str]:
     default = get_option(RunOptions(), option.name)
     empty = f" ({option.empty_means})" if option.empty_means and default in ("", "auto", None, (), 0) else ""
     yield f"`{option.name}`"
-    yield f"{option.title}. {option.help}"
+    yield f"{option.title}. {option.help.partition('. ')[0].rstrip('.')}."
     yield f"{option.write(default) if default not in ('', None, (), 0) or not option.empty_means else '–'}{empty}"
     yield allowed(option)
     yield ", ".join(NODES[node].title for node in NODES if node in option.nodes)

@@ -18,12 +18,14 @@ from babel.messages.pofile import read_po, write_po
 from markdown_it import MarkdownIt
 
 from crag.app.checklist import ALWAYS_SHOWN
+from crag.app.run_resources import REMOTE_MODEL_NOTE
 from crag.errors import FAULTS
 from crag.evaluation.dataset_format import SEED_DATASET
 from crag.evaluation.dataset_records import PINNED_DATASET_NAME
-from crag.evaluation.metrics import METRICS, STATE_BADGES, ChangeAssessment
+from crag.evaluation.metrics import DIFFERENT_JUDGES_NOTE, METRICS, STATE_BADGES, ChangeAssessment
 from crag.evaluation.metrics import VERDICT_BADGES as ANSWER_BADGES
 from crag.events import NODES
+from crag.ingest.parse.child import UNSUPPORTED_SIGNATURES
 from crag.ingest.parse.formats import FORMATS, SUPPORTED
 from crag.inspection import run_labels, steps
 from crag.models.evaluator_weights import KNOWN_EVALUATORS
@@ -38,9 +40,10 @@ from tests.test_structure import CRAG, PAGES, ROOT, parse_file
 
 Message = str | tuple[str, str]
 ERRORS = re.compile(
-    r"(Refused|NotLoggedIn|LimitReached|HttpErrorStatus|_TooLarge|Fault|WebSearchFailed|LangSmithFailed|BadRequest|ArgumentTypeError|_Unreachable|Refusal|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseClosed|DatabaseUnreachable|unsupported_refusal|_refuse\w*)$"
+    r"(Refused|NotLoggedIn|LimitReached|HttpErrorStatus|_TooLarge|Fault|WebSearchFailed|LangSmithFailed|BadRequest|ArgumentTypeError|_Unreachable|Refusal|StillAnswering|NotFound|CragError|TooManyFailures|DatabaseClosed|DatabaseUnreachable|unsupported_refusal|refusal|_error|_fault|_refuse\w*)$"
 )
 COMPOSED = {"Check", "CheckAction", "ModelChoice", "CondensedQuestion", "RouteChoice", "answer_as_fact", "_borrow"}
+COMPOSED |= {"Noted", "progress", "RunEnded", "Progress", "Judgement", "Grade", "CalculationFailed", "TablesTooLarge"}
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)  # always the same, so that branches do not differ by it
 PLACEHOLDER = re.compile(r"(?:\{|%\()(\w*)[^{}()]*(?:\}|\)s)")
 
@@ -83,6 +86,8 @@ def texts_of_tables() -> Iterator[str]:
     yield from ALWAYS_SHOWN
     yield from ARGPARSE
     yield SUPPORTED
+    yield from UNSUPPORTED_SIGNATURES.values()
+    yield from (REMOTE_MODEL_NOTE, DIFFERENT_JUDGES_NOTE)
     yield from SCOPES.values()
     yield from (role.title() for role in ROLES)
     yield from (*get_args(ValueOrigin), *get_args(ChangeAssessment), *get_args(OutboundKind), "Scans", "Disk")
@@ -156,7 +161,8 @@ def extract_messages() -> dict[Message, str]:
 
 
 SPEAKING = re.compile(
-    r"crag\.(app\.(checklist|model_checks)|models\.model_choice|graph\.(policy|web_nodes|answer_nodes|nodes)|runs\.(revisions|versions)|library\.jobs|ingest\.pipeline|evaluation\.regression)$"
+    r"crag\.(app\.(checklist|model_checks)|models\.model_choice|graph\.(policy|web_nodes|answer_nodes|nodes)|runs\.(revisions|versions)|library\.jobs|ingest\.pipeline"
+    r"|evaluation\.(regression|threshold_proposal|rechunked_libraries|calibrator|evaluations)|retrieval\.space_switch)$"
 )
 """Modules that compose texts of events, checks and jobs: each of their texts is one of the screen."""
 
@@ -172,6 +178,11 @@ def _spoken(tree: ast.AST) -> Iterator[Message]:
 
 
 def _messages_of(tree: ast.AST) -> Iterator[Message]:
+    named: dict[str, list[str]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                named.setdefault(name, []).extend(_texts(value))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
@@ -183,8 +194,10 @@ def _messages_of(tree: ast.AST) -> Iterator[Message]:
             elif name == "format_count" and len(node.args) > 1:
                 yield from _counted(node)
             elif ERRORS.search(name) or name in COMPOSED:
+                given = [*node.args, *(keyword.value for keyword in node.keywords)]
+                texts = [text for one in given for text in _texts(one)]
+                texts += [text for one in given if isinstance(one, ast.Name) for text in named.get(one.id, ())]
                 yield from (text for text in texts if _is_sentence(text))
-                yield from (t for keyword in node.keywords for t in _texts(keyword.value) if _is_sentence(t))
 
 
 def _help_of(tree: ast.AST) -> Iterator[Message]:

@@ -30,6 +30,7 @@ from crag.models.model_choice import model_label
 from crag.models.nomic_weights import is_nomic_usable, weights_path
 from crag.models.ollama_server import model_folders
 from crag.protocols import WebSearch
+from crag.retrieval.space_switch import SpaceStatus
 from crag.settings import url_host
 from crag.storage.engine import Database
 from crag.text.formatting import format_count, format_size
@@ -217,16 +218,21 @@ def _check_library(library: Library) -> Check:
 
 def _check_spaces(library: Library) -> Check:
     """Check which space answers, which one is being built, and whether a manual choice overrides the settings."""
-    words = {"answering": "in use", "kept": "kept as a fallback"}
-    states = [
-        f"{report.space.name} {words.get(report.state) or f'has {report.vectors:,} of {report.passages:,} passages'}"
-        for report in library.spaces.statuses()
-    ]
-    detail = ", ".join(states) or "no documents embedded yet"
+    detail = ", ".join(map(_describe_space, library.spaces.statuses())) or "no documents embedded yet"
     if name := library.spaces.active_embedder.overruled():
         fix = f"Run `python -m crag spaces use {name}` to use it."
         return Check("Embeddings", "warn", f"{detail}; the settings name {name}, but you switched away from it", fix)
     return Check("Embeddings", "ok", detail)
+
+
+def _describe_space(report: SpaceStatus) -> str:
+    name = report.space.name
+    match report.state:
+        case "answering":
+            return f"{name}: in use"
+        case "kept":
+            return f"{name}: kept as a fallback"
+    return f"{name}: has {report.vectors:,} of {report.passages:,} passages"
 
 
 def _check_vector_index(library: Library) -> Check:

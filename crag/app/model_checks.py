@@ -43,7 +43,7 @@ def check_llama(facts: ChecklistFacts) -> Check:
         best = facts.model.label if facts.model.name.startswith("ollama:llama3") else "Llama 3"
         return Check(LLAMA_CHECK, "ok", f"{best} on Ollama {server.version} at {facts.settings.ollama_host_label}")
     others = sum(not model.only_embeds for model in server.installed)
-    has = f"no Llama 3, {others} other{'s' * (others > 1)}" if others else "no chat model yet"
+    has = f"no Llama 3, {format_count(others, 'other model')}" if others else "no chat model yet"
     action = download_action(begun.name.removeprefix(_OLLAMA_PREFIX)) if begun else download_action(*facts.llama)
     return Check(LLAMA_CHECK, "warn", f"Ollama {server.version} is running, {has}", download_hint(action), action)
 

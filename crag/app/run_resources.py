@@ -159,7 +159,7 @@ class EmbedderCatalog:
         return self._library.counts()[1]
 
 
-REMOTE_MODEL_NOTE = "{} runs on another machine: your question and the passages it needed went there."
+REMOTE_MODEL_NOTE = "{label} runs on another machine: your question and the passages it needed went there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class RunResourceFactory:
         call_cancellable(lambda: rechunked_libraries.prepare(options, report, stop), stop)
         saved = self.calibrations.for_user(user)
         fitted = None if options.thresholds else saved.load(options.collection, engine.grader.name)
-        notes = [REMOTE_MODEL_NOTE.format(label) for label in engine.remote_models]
+        notes = [REMOTE_MODEL_NOTE.format(label=label) for label in engine.remote_models]
         notes += self._describe_deviations(choice.name, options)
         traced = self.traces.on
         return RunResources(
@@ -236,10 +236,10 @@ class RunResourceFactory:
             return []
         roles = self.engines.assign_roles(answering, options)
         if roles.kind != options.grader:
-            needed = "a language model" if GRADERS[options.grader].asks_model else "an evaluator"
-            return [f"“{system.title}” grades with {needed}. There is none, so the built-in grader was used."]
+            needed = N_("a language model") if GRADERS[options.grader].asks_model else N_("an evaluator")
+            return [N_(f"“{system.title}” grades with {needed}. There is none, so the built-in grader was used.")]
         if system.other_grading_model and roles.grading.model == roles.answering.model:
-            return [f"“{system.title}” grades with a second model. There is only one, so it also graded."]
+            return [N_(f"“{system.title}” grades with a second model. There is only one, so it also graded.")]
         return []
 
     def grading_setup(self, options: RunOptions, user: str | None) -> GradingSetup:

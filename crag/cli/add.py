@@ -151,7 +151,7 @@ def add_documents(application: Application, options: argparse.Namespace) -> int:
 
 def refresh_documents(application: Application, options: argparse.Namespace) -> int:
     """Read or fetch documents again, and replace those that changed."""
-    check_document_ids(application, options.ids, "refreshed")
+    check_document_ids(application, options.ids)
     titles = {source.id: source.title for source in application.library.sources()}
     return _run_and_report(
         [_create_refresh_task(application, id_, titles[id_]) for id_ in options.ids or titles], options

@@ -34,17 +34,17 @@ class AddCommand(Protocol):
         ...
 
 
-def check_document_ids(application: Application, ids: Sequence[str], action: str) -> None:
+def check_document_ids(application: Application, ids: Sequence[str]) -> None:
     """Raise `BadRequest` if one of the ids is not the id of a document."""
     known = {source.id for source in application.library.sources()}
     if unknown := [given for given in ids if given not in known]:
-        raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was {action}.", "`list` shows the ids.")
+        raise BadRequest(f"There is no document {', '.join(unknown)}; nothing was changed.", "`list` shows the ids.")
 
 
 def check_owner_named(application: Application, options: argparse.Namespace) -> None:
     """Raise `BadRequest` where people log in and the command lacks `--as`, the owner of the tokens."""
     if application.settings.people == "accounts" and not options.account:
-        raise BadRequest("Where people log in, tokens belong to one of them.", "Say whose, with --as EMAIL.")
+        raise BadRequest("On a server with accounts, a token belongs to one person.", "Say whose, with --as EMAIL.")
 
 
 def parse_text(given: str) -> str:
@@ -136,7 +136,7 @@ def _preset_changes(application: Application, name: str | None) -> OptionChanges
         return {}
     presets = application.preferences.presets()
     if name not in presets:
-        raise BadRequest(f"There is no preset called “{name}”.", f"There are: {', '.join(presets)}.")
+        raise BadRequest(f"There is no preset called “{name}”.", f"Presets: {', '.join(presets)}.")
     return {**presets[name], "preset": name}
 
 

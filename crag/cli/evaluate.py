@@ -106,7 +106,7 @@ def check_evaluate_arguments(application: Application, options: argparse.Namespa
         if not options.grid:
             raise BadRequest("--save-preset saves the best of a grid.", "Use --grid to say what to try.")
     if options.reference_systems and (options.grid or options.preset):
-        raise BadRequest("--reference-systems sets all options itself.", "Leave --grid and --preset out.")
+        raise BadRequest("--reference-systems sets all options itself.", "Leave out --grid and --preset.")
     if options.langsmith and not application.uploads.available:
         raise BadRequest("There is no key for LangSmith.", "Set LANGSMITH_API_KEY, or leave --langsmith out.")
 
@@ -278,7 +278,7 @@ def register(command: AddCommand) -> None:
 
 
 def evaluate_dataset(application: Application, options: argparse.Namespace) -> int:
-    """Ask every question of a dataset, and measure answers, actions, retrieval, grading, time and tokens."""
+    """Ask every question of a dataset, and measure answers, decisions, retrieval, grading, time and tokens."""
     check_evaluate_arguments(application, options)
     dataset = select_questions(application, options)
     made = _create_variants(application, options)

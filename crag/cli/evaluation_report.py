@@ -126,12 +126,15 @@ def _environment_lines(evaluation: Evaluation) -> list[str]:
 def _describe_environment(environment: Environment) -> list[str]:
     library = f"{format_count(environment.documents, 'document')}, {format_count(environment.passages, 'passage')}"
     return [
-        _fact(_("answered by"), f"{environment.model} ({environment.fingerprint}), CRAG Chat {environment.version}"),
+        _fact(
+            _("answered by"),
+            f"{translate_text(environment.model)} ({environment.fingerprint}), CRAG Chat {environment.version}",
+        ),
         _fact(_("graded by"), environment.grader),
         _fact(
             _("searched"),
             _("{library}, digest {digest}; {embedder}").format(
-                library=library, digest=environment.library, embedder=environment.embedder
+                library=library, digest=environment.library, embedder=translate_text(environment.embedder)
             ),
         ),
     ]
@@ -150,7 +153,7 @@ def _figures_table(summary: VariantSummary) -> str:
 def _ranking_table(ranked: Sequence[RankedVariant]) -> str:
     """Return one row per variant, best first, with the number that `evaluations compare` takes."""
     names = [name for name in HEADLINE_METRICS if any(name in one.summary.figures for one in ranked)]
-    rows = [(_("no"), _("variant"), *(_(METRICS[name].title) for name in names))]
+    rows = [(_("No."), _("variant"), *(_(METRICS[name].title) for name in names))]
     for one in ranked:
         figures = [one.summary.figures.get(name) for name in names]
         rows.append((f"{one.number + 1}", one.variant.name, *(_figure_cell(figure) for figure in figures)))

@@ -22,7 +22,7 @@ from crag.cli.evaluation_report import comparison_text, evaluation_line
 from crag.cli.terminal import print_result
 from crag.errors import BadRequest, NotFound
 from crag.evaluation.summary import compare_results
-from crag.evaluation.types import Evaluation, EvaluationResult
+from crag.evaluation.types import Dataset, Evaluation, EvaluationResult
 from crag.text.formatting import format_count
 from crag.translation import N_, _
 
@@ -105,7 +105,7 @@ def resume_evaluation(application: Application, options: argparse.Namespace) -> 
 
 
 def judge_evaluation(application: Application, options: argparse.Namespace) -> int:
-    """Let a model judge the answers of an evaluation. No question is asked again."""
+    """Judge the answers of an evaluation with a model. No question is asked again."""
     evaluation = _find_evaluation(application, options.id)
     application.preferences.allow_model_for_process(options.model)
     application.evaluations.judge(evaluation.id, options.model)
@@ -190,7 +190,7 @@ def _find_evaluation(application: Application, id_: str) -> Evaluation:
     """Find an evaluation by its id or a prefix of it. Raises `BadRequest`, `NotFound`."""
     found = [one for one in application.evaluations.list(limit=_MAX_LISTED) if one.id.startswith(id_)] if id_ else []
     if len(found) > 1:
-        raise BadRequest(f"Several evaluations begin with “{id_}”.", "Give more of the id.")
+        raise BadRequest(f"Several evaluations begin with “{id_}”.", "Type more of the id.")
     if not found:
         raise NotFound(f"There is no evaluation “{id_}”.", "`evaluations` lists their ids.")
     return found[0]
@@ -199,11 +199,14 @@ def _find_evaluation(application: Application, id_: str) -> Evaluation:
 def list_datasets(application: Application, options: argparse.Namespace) -> int:
     """List the datasets. Actions add, export and delete them."""
     found = application.datasets.all()
-    lines = "\n".join(
-        f"{one.id}  {one.name}  ({format_count(len(one.examples), 'question')}, {one.kind})" for one in found
-    )
+    lines = "\n".join(map(_dataset_line, found))
     print_result(options.json, {"datasets": [dataset_json(one) for one in found]}, lines)
     return OK
+
+
+def _dataset_line(dataset: Dataset) -> str:
+    name = dataset.name if dataset.kind == "uploaded" else _(dataset.name)
+    return f"{dataset.id}  {name}  ({format_count(len(dataset.examples), 'question')}, {dataset.kind})"
 
 
 def add_dataset(application: Application, options: argparse.Namespace) -> int:

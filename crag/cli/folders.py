@@ -48,7 +48,7 @@ def _add_id_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def list_folders(application: Application, options: argparse.Namespace) -> int:
-    """List the watched folders with their state and what was found in each. The running server looks after them."""
+    """List the watched folders with their state and what was found. The running server keeps them up to date."""
     found = application.watched_folders.list()
     lines = "\n".join(_describe(folder) for folder in found) or _("No folder is watched.")
     print_result(options.json, {"folders": [asdict(one) | {"state": one.state} for one in found]}, lines)
@@ -56,7 +56,7 @@ def list_folders(application: Application, options: argparse.Namespace) -> int:
 
 
 def add_folder(application: Application, options: argparse.Namespace) -> int:
-    """Watch a folder. The running server lists what it finds; nothing is added before it is applied."""
+    """Watch a folder. The running server lists what it finds; nothing is added until you apply it."""
     folder_id = application.watched_folders.add(
         str(options.folder),
         options.collection,
@@ -70,23 +70,23 @@ def add_folder(application: Application, options: argparse.Namespace) -> int:
 
 
 def apply_changes(application: Application, options: argparse.Namespace) -> int:
-    """Let the running server apply the changes that were found in a folder."""
+    """Apply the changes found in a folder. The running server does it."""
     application.watched_folders.apply(options.id)
     print_result(options.json, {"applying": options.id}, _("The running server applies the changes."))
     return OK
 
 
 def pause_folder(application: Application, options: argparse.Namespace) -> int:
-    """Stop looking at a folder for now."""
+    """Pause a watched folder."""
     application.watched_folders.pause(options.id)
     print_result(options.json, {"paused": options.id}, _("Paused."))
     return OK
 
 
 def resume_folder(application: Application, options: argparse.Namespace) -> int:
-    """Look at a paused folder again."""
+    """Resume a paused folder."""
     application.watched_folders.pause(options.id, False)
-    print_result(options.json, {"resumed": options.id}, _("The running server looks at it again."))
+    print_result(options.json, {"resumed": options.id}, _("The running server checks it again."))
     return OK
 
 

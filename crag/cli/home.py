@@ -10,7 +10,7 @@ from typing import Any
 from crag.app import reports
 from crag.app.application import Application
 from crag.cli.arguments import FAILED, OK, AddCommand, parse_positive, parse_text
-from crag.cli.terminal import print_result
+from crag.cli.terminal import pad_cell, print_result
 from crag.errors import NotFound
 from crag.inspection.coverage_gaps import CoverageGap
 from crag.options import OPTIONS, SAVED_OPTIONS, Option, OptionChanges, RunOptions, dump_changes, get_option
@@ -46,7 +46,7 @@ def register(command: AddCommand) -> None:
 def list_settings(application: Application, options: argparse.Namespace) -> int:
     """List every setting with its value and where the value comes from. Actions change them."""
     rows = [_setting_json(application, name) for name in SAVED_OPTIONS]
-    lines = [f"{row['name']:28} {OPTIONS[row['name']].write(row['value']):24} {_(row['origin'])}" for row in rows]
+    lines = [f"{row['name']:28} {pad_cell(_write_value(row), 24)} {_(row['origin'])}" for row in rows]
     print_result(options.json, {"settings": rows}, "\n".join(lines))
     return OK
 
@@ -87,7 +87,7 @@ def delete_preset(application: Application, options: argparse.Namespace) -> int:
 
 def _print_setting(application: Application, options: argparse.Namespace) -> int:
     row = _setting_json(application, options.name)
-    print_result(options.json, row, f"{row['name']}: {OPTIONS[row['name']].write(row['value'])} ({_(row['origin'])})")
+    print_result(options.json, row, f"{row['name']}: {_write_value(row)} ({_(row['origin'])})")
     return OK
 
 
@@ -102,9 +102,14 @@ def _setting_json(application: Application, name: str) -> dict[str, Any]:
     return {"name": name, "title": OPTIONS[name].title, "value": effective.value, "origin": effective.origin}
 
 
+def _write_value(row: dict[str, Any]) -> str:
+    option = OPTIONS[row["name"]]
+    return _(option.empty_means) if row["value"] == "" else option.write(row["value"])
+
+
 def _preset_line(name: str, changes: OptionChanges) -> str:
     if name in REFERENCE_SYSTEMS:
-        return f"{name}: {REFERENCE_SYSTEMS[name].origin}"
+        return f"{name}: {_(REFERENCE_SYSTEMS[name].origin)}"
     usual = RunOptions()
     changed = {key: value for key, value in changes.items() if value != get_option(usual, key)}
     differs = [f"{key} {OPTIONS[key].write(value)}" for key, value in changed.items()]

@@ -129,7 +129,7 @@ def list_documents(application: Application, options: argparse.Namespace) -> int
 
 def remove_documents(application: Application, options: argparse.Namespace) -> int:
     """Remove documents by id. If one id is unknown, nothing is removed."""
-    check_document_ids(application, options.ids, "removed")
+    check_document_ids(application, options.ids)
     application.library.remove(options.ids)
     print_result(options.json, {"removed": options.ids}, _("Removed {ids}.").format(ids=len(options.ids)))
     return OK
@@ -137,7 +137,7 @@ def remove_documents(application: Application, options: argparse.Namespace) -> i
 
 def rename_document(application: Application, options: argparse.Namespace) -> int:
     """Give a document another title. Its file or address stays as it is."""
-    check_document_ids(application, [options.id], "renamed")
+    check_document_ids(application, [options.id])
     before = application.library.source(options.id).title
     renamed = application.library.rename(options.id, options.title)
     document = {"renamed": {"id": renamed.id, "from": before, "to": renamed.title}}
@@ -182,7 +182,7 @@ def rename_collection(application: Application, options: argparse.Namespace) -> 
 
 def move_documents(application: Application, options: argparse.Namespace) -> int:
     """Move documents to a collection, which is created if it does not exist."""
-    check_document_ids(application, options.ids, "moved")
+    check_document_ids(application, options.ids)
     moved = application.library.move(options.ids, options.name)
     lines = "\n".join(f"{one.title}: {_(reports.MOVE_STATUS_TEXT[one.status])}" for one in moved)
     print_result(options.json, {"moved": [asdict(one) for one in moved]}, lines)
@@ -271,12 +271,12 @@ def restore_home(settings: Settings, options: argparse.Namespace) -> int:
     document = {"restored": str(settings.home), "sources": sources, "moved_aside": aside}
     text = _("Restored {sources:,} documents to {home}.").format(sources=sources, home=settings.home)
     if aside:
-        text += " " + _("What was there before is now in {aside}.").format(aside=aside)
+        text += " " + _("The previous contents are now in {aside}.").format(aside=aside)
     print_result(options.json, document, text + _missing_originals_note(done.manifest))
     return OK
 
 
 def _missing_originals_note(manifest: BackupManifest) -> str:
     lost = len(manifest.missing)
-    note = _("Of {lost:,} documents only the passages: their files are missing or damaged.").format(lost=lost)
+    note = _("{lost:,} documents have only their passages: their files are missing or damaged.").format(lost=lost)
     return f" {note}" if lost else ""

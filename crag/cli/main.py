@@ -156,7 +156,7 @@ def _common_arguments(within: bool) -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS if within else None)
     common.add_argument("--home", type=parse_folder, help="folder of all data (default: CRAG_HOME, else ./data)")
     common.add_argument(
-        "--as", dest="account", metavar="EMAIL", help="see no more than this person, who has logged in before"
+        "--as", dest="account", metavar="EMAIL", help="see only what this person sees, who must have logged in before"
     )
     common.add_argument("--json", action="store_true", help="print exactly one JSON document")
     return common

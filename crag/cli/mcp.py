@@ -25,7 +25,7 @@ def register(command: AddCommand) -> None:
 
 
 def serve_mcp(application: Application, options: argparse.Namespace) -> int:
-    """Serve the documents to programs by the Model Context Protocol, over standard input and output or over HTTP."""
+    """Serve the documents to programs with the Model Context Protocol, over standard input and output or over HTTP."""
     from crag.mcp.server import Access, CragServer
 
     access = Access(may_add=not options.read_only, local_files=not options.http)

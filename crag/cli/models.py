@@ -15,6 +15,7 @@ from crag.errors import BadRequest
 from crag.models.downloads import Download
 from crag.models.evaluator_weights import DOWNLOAD_PREFIX, name_choices
 from crag.models.ollama_server import ModelReport
+from crag.retrieval.ranking import WEIGHT_ORIGINS
 from crag.retrieval.space_switch import SpaceStatus
 from crag.text.formatting import format_size
 from crag.translation import N_, _, translate_text
@@ -63,7 +64,7 @@ def list_models(application: Application, options: argparse.Namespace) -> int:
 
 
 def pull_model(application: Application, options: argparse.Namespace) -> int:
-    """Download a model. After Ctrl-C, the next call continues the download."""
+    """Download a model. After Ctrl-C, run it again to continue."""
     downloads, name = application.downloads, _download_name(options.name)
     downloads.start(name)
     with (
@@ -89,7 +90,7 @@ def remove_model(application: Application, options: argparse.Namespace) -> int:
 
 
 def load_model(application: Application, options: argparse.Namespace) -> int:
-    """Load a model with the options that questions use, so that the first one need not wait."""
+    """Load a model with the options that questions use, so that the first question does not wait."""
     with progress_line(options.name) as report:
         report(Progress(N_("Loading")))
         application.load_model(options.name)
@@ -196,7 +197,7 @@ def use_space(application: Application, options: argparse.Namespace) -> int:
 
 
 def roll_back_space(application: Application, options: argparse.Namespace) -> int:
-    """Go back to the previous embeddings. A second call undoes the first."""
+    """Go back to the previous embeddings. Run it again to undo."""
     with progress_line(_("Going back")) as report:
         application.library.spaces.go_back(report, Cancellation())
     return _print_spaces(application, options)
@@ -207,7 +208,7 @@ def drop_space(application: Application, options: argparse.Namespace) -> int:
     spaces = application.library.spaces
     ids = [report.space.id for report in spaces.statuses() if report.space.id.startswith(options.id)]
     if len(ids) > 1 and options.id not in ids:
-        raise BadRequest(f"Several embeddings begin with “{options.id}”.", "Give more of the id.")
+        raise BadRequest(f"Several embeddings begin with “{options.id}”.", "Type more of the id.")
     space = spaces.drop(ids[0] if ids else options.id)
     print_result(
         options.json,
@@ -227,7 +228,9 @@ def _print_spaces(application: Application, options: argparse.Namespace) -> int:
 def _space_line(report: SpaceStatus) -> str:
     space = report.space
     coverage = _("{vectors:,} of {passages:,} passages").format(vectors=report.vectors, passages=report.passages)
-    weight = _("meaning weighs {share:.0%} ({origin})").format(share=report.weight.share, origin=report.weight.origin)
+    weight = _("meaning weighs {share:.0%}, {weight_origins}").format(
+        share=report.weight.share, weight_origins=_(WEIGHT_ORIGINS[report.weight.origin])
+    )
     facts = _("{dimension} dimensions, {coverage}, {weight}, digest {digest}").format(
         dimension=space.dimension, coverage=coverage, weight=weight, digest=space.digest[:12]
     )

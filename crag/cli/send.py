@@ -64,9 +64,9 @@ def register(command: AddCommand) -> None:
 
 
 def send_folder(settings: Settings, options: argparse.Namespace) -> int:
-    """Send a folder of this machine to a server: new and changed files, and that files are gone.
+    """Send a folder of this machine to a server: new and changed files, and which files are gone.
 
-    What was sent is noted in the data folder of this machine, so that the next time only changes are sent.
+    What was sent is recorded in the data folder of this machine, so that next time only changes are sent.
     """
     address = parse_web_address("--to", options.to)
     token = options.token or settings.send_token
@@ -140,7 +140,9 @@ class ServerDocuments:
             try:
                 reply = self._client.request(method, path, **content)
             except httpx.TransportError as error:
-                raise _Unreachable("The server does not answer.", "Check its address, and that it runs.") from error
+                raise _Unreachable(
+                    "The server does not answer.", "Check its address and that it is running."
+                ) from error
             if reply.status_code not in _BUSY:
                 return _read_reply(reply)
             given = reply.headers.get("retry-after", "")
@@ -171,7 +173,7 @@ def _describe_refusal(reply: httpx.Response) -> str:
     try:
         return str(reply.json()["detail"])
     except (ValueError, LookupError, TypeError):
-        return N_(f"{reply.url.host} is no server of CRAG Chat, or its API is off (status {reply.status_code}).")
+        return N_(f"{reply.url.host} is not a CRAG Chat server, or its API is off (status {reply.status_code}).")
 
 
 _KnownFile = tuple[int, int, str]  # the state of a file, and its SHA-256 or the key of an upload
@@ -345,7 +347,7 @@ class FolderSender:
         state, name, results = self._look.files[path], path.rpartition("/")[2], tuple[AddResult, ...]()
         with suppress(NotFound):  # the job was dismissed
             results = self._server.wait(upload.job) if upload.job else ()
-        refusal = upload.refusal or Refusal("unreachable", "The server no longer knows this upload.")
+        refusal = upload.refusal or Refusal("unreachable", "The server no longer has this upload.")
         results = results or (AddResult(name, None, name, "failed", error=refusal),)
         if results[0].error and results[0].error.code in _PASSING:
             self._skipped.add((path, state))

@@ -37,7 +37,7 @@ def read_dataset(path: Path) -> Dataset:
             data = file.read(MAX_DATASET_BYTES + 1)
     except (OSError, ValueError) as error:
         raise BadRequest(
-            f"{clean_display_name(path.name)} cannot be read.", "Give the path of a JSON Lines file."
+            f"{clean_display_name(path.name)} cannot be read.", "Use the path of a JSON Lines file."
         ) from error
     return Dataset("", clean_display_name(path.stem), "uploaded", parse_examples(data))
 

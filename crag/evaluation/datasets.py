@@ -222,7 +222,7 @@ class Datasets(UserScoped):
         known = self.all()
         found = [one for one in known if one.id == dataset_id] or [one for one in known if one.name == dataset_id]
         if len(found) > 1:
-            raise BadRequest(f"Several datasets are called “{dataset_id}”.", "Name it by its id.")
+            raise BadRequest(f"Several datasets are called “{dataset_id}”.", "Use its id.")
         if not found:
             raise NotFound(f"There is no dataset “{dataset_id}”.", "`datasets` lists them.")
         return found[0]
@@ -247,7 +247,9 @@ class Datasets(UserScoped):
         """Rename a dataset. Raises `NotFound`, or `BadRequest` for a taken or empty name, or a pinned dataset."""
         dataset, name = self._own(dataset_id), _clean_dataset_name(name)
         if dataset.kind == "pinned":
-            raise BadRequest("Test questions keep their name.", "Export it, and add it under another one.")
+            raise BadRequest(
+                "The dataset of test questions cannot be renamed.", "Export it, and add it under another one."
+            )
         with self._database.write() as connection:
             if find_upload_by_name(connection, name, dataset.owner_id) not in (None, dataset_id):
                 raise BadRequest(f"A dataset “{name}” already exists.", "Choose another name.")

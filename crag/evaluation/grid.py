@@ -88,7 +88,9 @@ def find_axis_option(name: str) -> Option:
     option = OPTIONS.get(name)
     if option and option.kind in _AXIS_KINDS and option.changes_answers:
         return option
-    raise BadRequest(f"There is nothing to try under “{name}”.", f"Such as {', '.join(SUGGESTED_AXES)} can be tried.")
+    raise BadRequest(
+        f"There is nothing to try under “{name}”.", f"Values such as {', '.join(SUGGESTED_AXES)} can be tried."
+    )
 
 
 def parse_axes(texts: Sequence[str]) -> GridAxes:

@@ -17,6 +17,7 @@ from crag.options import DOCUMENT_OPTIONS, dump_changes, get_option, list_option
 from crag.settings import LangSmithAccount
 from crag.storage.outbound_log import OutboundLog, on_behalf_of
 from crag.text.formatting import format_count
+from crag.translation import N_
 from crag.types import Progress, ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
@@ -270,12 +271,13 @@ class LangSmithUploader:
     def describe_upload(self, evaluation: Evaluation) -> str:
         """Return what would be sent where, to be shown before the user confirms."""
         questions, answers = format_count(evaluation.size, "question"), format_count(evaluation.done, "answer")
-        reasons = ", the judge's reasons" if evaluation.judge else ""
-        return (
-            f"Sends to {self.host}: the {questions} with their right answers, and the {answers} "
-            f"with their steps, times, scores{reasons}, settings and the names of the models. "
-            "Passages and names of your documents stay here."
+        sentences = (
+            N_(f"{questions} with their expected answers go to {self.host}."),
+            N_(f"{answers} go there with their steps, times, scores, settings and the names of the models."),
+            N_("The judge's reasons go there, too.") if evaluation.judge else "",
+            N_("Passages and names of your documents stay here."),
         )
+        return " ".join(filter(None, sentences))
 
     def upload(
         self,

@@ -15,7 +15,7 @@ from crag.evaluation.types import (
     MetricDifference,
 )
 from crag.inspection.run_labels import Badge
-from crag.text.formatting import format_duration, format_number
+from crag.text.formatting import format_count, format_duration, format_number
 from crag.translation import _
 
 
@@ -211,7 +211,8 @@ def format_labelled(labelled: int) -> str:
 def format_progress(evaluation: Evaluation) -> str:
     """Format the progress of an evaluation: 120 of 800 answers, 3 failed."""
     failed = _(", {failed} failed").format(failed=format_number(evaluation.failed)) if evaluation.failed else ""
-    return f"{evaluation.done:,} of {evaluation.total:,} {'answer' if evaluation.total == 1 else 'answers'}{failed}"
+    done, answers = format_number(evaluation.done), format_count(evaluation.total, "answer")
+    return _("{done} of {answers}").format(done=done, answers=answers) + failed
 
 
 def _format_signed(metric: str, value: float) -> str:

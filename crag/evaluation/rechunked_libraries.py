@@ -373,9 +373,7 @@ def _describe_rechunking(chunking: Chunking, titles: list[str]) -> str:
     if not titles:
         return notice
     named = ", ".join(f"“{title}”" for title in titles[:_MAX_NAMED_DOCUMENTS])
-    more = (
-        f" and {format_count(len(titles) - _MAX_NAMED_DOCUMENTS, 'more', 'more')}"
-        if len(titles) > _MAX_NAMED_DOCUMENTS
-        else ""
-    )
-    return f"{notice} Except {named}{more}: their files are missing, so their passages from the library were searched."
+    more = ", …" if len(titles) > _MAX_NAMED_DOCUMENTS else ""
+    files = format_count(len(titles), "file")
+    unread = f"{files} missing, so the passages of the library were searched for them: {named}{more}."
+    return f"{notice} {unread}"

@@ -324,7 +324,7 @@ def _refuse_concurrent_regression(connection: Connection, dataset_id: str) -> No
     busy = evaluations.c.state.in_(ACTIVE_STATES) & (evaluations.c.kind == "regression")
     same = select(evaluations.c.owner).where(busy, evaluations.c.dataset_id == dataset_id)
     if any(is_owner_alive(connection, owner) for owner in connection.execute(same).scalars().all()):
-        raise BadRequest("Your test questions are already running.", "Wait for them, or stop that.")
+        raise BadRequest("Your test questions are already running.", "Wait until they are done, or stop them.")
 
 
 def _result_condition(evaluation_id: str, key: ResultKey) -> ColumnElement[bool]:

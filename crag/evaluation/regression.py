@@ -111,17 +111,18 @@ class RegressionReport:
         return len(self.comparison.changed) - self.broken
 
     def describe(self) -> str:
-        """Return sentences such as: Right minus wrong 71.4%, as before. 2 of 14 got worse since 21 Nov, 09:30."""
+        """Return sentences such as: Right minus wrong: 71.4%, as before. 2 of 14 got worse since 21 Nov, 09:30."""
         of, since = self.comparison.examples, format_date_time(self.before.started_at)
-        better = f"; {self.fixed:,} better" if self.fixed else ""
-        return f"{self._describe_truthfulness()}{self.broken or 'None'} of {of:,} got worse since {since}{better}."
+        worse = f"{self.broken:,} of {of:,} got worse since {since}."
+        better = f"{self.fixed:,} got better." if self.fixed else ""
+        return " ".join(filter(None, (self._describe_truthfulness(), worse, better)))
 
     def _describe_truthfulness(self) -> str:
         for one in self.comparison.differences:
             if one.metric == "truthfulness":
                 before, after = (format_metric_value(one.metric, value) for value in (one.before, one.after))
                 changed = f"{before} → {after} ({assess_change(one)})" if before != after else f"{after}, as before"
-                return f"{METRICS[one.metric].title} {changed}. "
+                return f"{METRICS[one.metric].title}: {changed}."
         return ""
 
 

@@ -185,8 +185,8 @@ def describe_calibration_error(scored: Sequence[ProbeScore], own: Thresholds) ->
     error = estimate_calibration_error(scored, own)
     if error is None:
         return ""
-    sentence = f"On other questions these shares are off by {100 * error:.1f} points on average (cross-validated)"
-    return f"{sentence}." if error <= MAX_CALIBRATION_ERROR else f"{sentence}, which is too much to rely on them."
+    sentence = f"On other questions these shares are off by {100 * error:.1f} points on average (cross-validated)."
+    return sentence if error <= MAX_CALIBRATION_ERROR else " ".join((sentence, "Do not rely on them."))
 
 
 def score_separation(scored: Sequence[ProbeScore]) -> float | None:

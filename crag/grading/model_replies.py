@@ -191,7 +191,7 @@ def certainty_reason(said: YesOrNo, sentence: str) -> str:
     """Return a reason with the model's confidence in yes or no, if known, and the sentence nearest to the question."""
     score = said.score or 0.0
     if said.is_measured:
-        sure = N_("{percent} % sure that this does not answer; nearest"), N_("{percent} % sure that this answers")
+        sure = N_("{percent}% sure that this does not answer; nearest"), N_("{percent}% sure that this answers")
     else:
         sure = N_("Judged not to answer, certainty unknown; nearest"), N_("Judged to answer, certainty unknown")
     return quote_sentence(sure[score >= 0.5].format(percent=round(100 * max(score, 1 - score))), sentence)

@@ -36,15 +36,15 @@ _MIN_SHARE_FOR_KNOWLEDGE = 0.25  # of the window
 _ITEM_OVERHEAD_TOKENS = 20  # for the number of a source and its title
 _REASONS: dict[Choice | None, tuple[str, str]] = {  # with and without a probability
     "sufficient": (
-        N_("{percent} % sure that the excerpts answer this."),
+        N_("{percent}% sure that the excerpts answer this."),
         N_("Judged, certainty unknown, that the excerpts answer this."),
     ),
     "insufficient": (
-        N_("{percent} % sure that the excerpts do not answer this."),
+        N_("{percent}% sure that the excerpts do not answer this."),
         N_("Judged, certainty unknown, that the excerpts do not answer this."),
     ),
     "conflicting": (
-        N_("{percent} % sure that the excerpts give different answers."),
+        N_("{percent}% sure that the excerpts give different answers."),
         N_("Judged, certainty unknown, that the excerpts give different answers."),
     ),
     "unsure": (N_("The model cannot tell from the excerpts."),) * 2,

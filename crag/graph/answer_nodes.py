@@ -240,11 +240,12 @@ def _truncation_note(usage: Usage, fit: PromptFit) -> str:
 
 def _report_prompt_fit(fit: PromptFit, deps: Deps) -> None:
     deps.emit(PromptBuilt(fit.tokens, fit.window, fit.left_out))
-    for number, what in ((fit.left_out, "excerpt"), (fit.messages_left_out, "earlier message")):
+    for number, counted in (
+        (fit.left_out, format_count(fit.left_out, "excerpt")),
+        (fit.messages_left_out, format_count(fit.messages_left_out, "earlier message")),
+    ):
         if number:
-            verb = "was" if number == 1 else "were"
-            note = f"{format_count(number, what)} did not fit the window of {fit.window:,} tokens and {verb} left out."
-            deps.emit(Noted(note))
+            deps.emit(Noted(f"{counted} left out: the window of {fit.window:,} tokens is full."))
 
 
 def _find_disagreement(state: GraphState, deps: Deps) -> tuple[Statement, ...]:

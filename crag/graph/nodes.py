@@ -82,13 +82,13 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
     history = state.get("history", ())
     continued = _continue_request(condensed.text, history, deps)
     if continued:
-        condensed = CondensedQuestion(continued, "It goes on with the question before.")
+        condensed = CondensedQuestion(continued, "It continues the previous question.")
     reference = find_document_reference(condensed.text)
     meant = find_meant_documents(condensed.text, history, deps)
     meaning = ""
     if reference and meant:
         named = ", ".join(f"“{title}”" for title in meant.values())
-        meaning = f"“{reference.phrase}” means {named}, which the answer before cites."
+        meaning = f"“{reference.phrase}” means {named}, which the previous answer cites."
     if reference and meant and choose_route(condensed.text).route != "fact":
         condensed = replace(condensed, text=reference.generalize(condensed.text))
     elif history and not continued:

@@ -52,7 +52,7 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
         answers.append(replace(answer, text=written))
         knowledge += answer.knowledge
     if not any(answer.outcome for answer in answers):
-        return answer_as_fact("No part of the question was answered by itself.", deps)
+        return answer_as_fact("No part of the question could be answered on its own.", deps)
     text = "".join(answer.text for answer in answers)
     held = tuple(knowledge)
     if all(answer.is_quoted for answer in answers):

@@ -62,7 +62,7 @@ def select_route(state: GraphState, deps: Deps) -> RouteChoice:
     may_calculate = chosen.route in ("fact", "steps", "list") and not state.get("no_table_answers")
     calculator = deps.engine.calculator
     if may_calculate and calculator and calculator.is_calculation(question) and _has_tables(deps):
-        reason = "It asks for a calculation over the rows of a table."
+        reason = N_("It asks for a calculation over the rows of a table.")
         return replace(chosen, route="table", reason=reason, is_clear=True)
     return chosen
 

@@ -88,9 +88,8 @@ def _run_search(web: WebSearch, query: str, state: GraphState, deps: Deps) -> tu
         results = _search(web, query, deps)
     except WebSearchFailed as failure:
         deps.emit(WebSkipped(str(failure)))
-        deps.emit(
-            Noted(f"{failure.message} Only {'what was found before was' if held else 'your documents were'} used.")
-        )
+        used = "Only what was found before was used." if held else "Only your documents were used."
+        deps.emit(Noted(f"{failure.message} {used}"))
         return ()
     results = _read_pages(retrieval_question(state), results, deps)
     found = (_join_results(results),) if deps.options.join_web and results else results
@@ -120,7 +119,7 @@ def _read_pages(question: str, results: list[Passage], deps: Deps) -> list[Passa
     read, unread = deps.pages.read(question, results, deps.stop)
     if unread:
         pages = format_count(unread, "page")
-        deps.emit(Noted(f"{pages} of the web could not be read; the short excerpt was used instead."))
+        deps.emit(Noted(f"{pages} on the web could not be read; the excerpts of the search were used instead."))
     return read
 
 

@@ -302,7 +302,7 @@ def _check_sentences(document: Document) -> None:
     from crag.ingest.parse.document import too_large_refusal
 
     if sum(block.text.count(mark) for block in document.blocks for mark in _SENTENCE_MARKS) > _MAX_SENTENCES:
-        raise too_large_refusal(f"holds more than {_MAX_SENTENCES:,} sentences")
+        raise too_large_refusal(f"The file has more than {_MAX_SENTENCES:,} sentences.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from crag.errors import CragError, LangSmithFailed, Stopped
 from crag.settings import LangSmithAccount
 from crag.storage.outbound_log import OutboundLog
 from crag.text.formatting import format_retry_after
+from crag.translation import N_
 
 if TYPE_CHECKING:
     from langchain_core.tracers.schemas import Run
@@ -199,7 +200,7 @@ class TraceUploader:
     @property
     def note(self) -> str:
         """The note shown with an answer whose trace is sent."""
-        return f"A trace of this answer goes to {self._account.host}: your question, what was found, every prompt."
+        return N_(f"A trace of this answer goes to {self._account.host}: your question, what was found, every prompt.")
 
     def begin(self, question: str) -> list[Any]:
         """Return the LangGraph callbacks for one run about this question."""

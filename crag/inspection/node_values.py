@@ -156,7 +156,7 @@ def _web_search_outputs(trace: Trace) -> list[NodeValue]:
     waiting = trace.waiting
     return [
         NodeValue(_("Sent"), trace.query_sent),
-        NodeValue(_("To"), trace.web_provider),
+        NodeValue(_("Sent to"), trace.web_provider),
         NodeValue(_("Not sent yet"), waiting.query if waiting else ""),
         NodeValue(_("Skipped because"), translate_text(trace.web_skipped)),
         NodeValue(_("Results"), _found_passages(trace, "web")),

@@ -290,7 +290,7 @@ def _route_lines(step: Step, trace: Trace) -> Iterable[str]:
         case "query_table" if trace.table:
             yield to_one_line(trace.table.title)
             yield to_one_line(trace.table.sql)
-            yield _("Rests on {rows}.").format(rows=format_count(trace.table.used, "row"))
+            yield _("Based on {rows}.").format(rows=format_count(trace.table.used, "row"))
         case "answer_parts":
             for part in trace.parts:
                 graded = _("{relevant} of {passages} usable").format(

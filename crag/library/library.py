@@ -214,7 +214,7 @@ class Library(UserScoped):
         """Raise `BadRequest` for an unknown collection, since a typo must not look like an empty library."""
         names = [collection.name for collection in self.collections()]
         if name and name not in names:
-            raise BadRequest(f"There is no collection “{name}”.", f"There are: {', '.join(names)}.")
+            raise BadRequest(f"There is no collection “{name}”.", f"Collections: {', '.join(names)}.")
 
     @property
     def default_collection(self) -> str:

@@ -97,16 +97,16 @@ class BuiltinRewriter(Rewriter):
             return _borrow(question, earlier, "It gives another figure")
         found = find_passages(f"{asked} ({_join(earlier)})")
         if held := topics.find_held_together(found, is_fragment=_is_fragment(asked)):
-            return _borrow(question, held, f"A passage speaks of {_quote(own)} together with {_quote(held)}")
+            return _borrow(question, held, f"A passage mentions {_quote(own)} together with {_quote(held)}")
         if _refers_back(asked):
             return _borrow(question, earlier, "It refers back")
         about = _best_documents(find_passages(asked), topics.own_share)
         if not about:
             return _borrow(question, earlier, f"Your documents say little about {_quote(own)} alone")
         if _is_fragment(asked) and about & _best_documents(found, topics.earlier_share):
-            return _borrow(question, earlier, "It goes on with the same topic")
+            return _borrow(question, earlier, "It continues the same topic")
         return CondensedQuestion(
-            question, f"No passage speaks of both {_quote(own)} and {_quote(earlier)}, so nothing was added."
+            question, f"No passage mentions both {_quote(own)} and {_quote(earlier)}, so nothing was added."
         )
 
     def rewrite(self, question: str, options: RunOptions, stop: Cancellation) -> str:
@@ -187,7 +187,7 @@ def _passage_terms(passage: Passage) -> frozenset[str]:
 def _borrow(question: str, words: Sequence[KeyWord], why: str) -> CondensedQuestion:
     return CondensedQuestion(
         _cut_to_query_limit(f"{question} ({_join(words)})"),
-        f"{why}, so {_quote(words)} was added from the question before.",
+        f"{why}, so {_quote(words)} was added from the previous question.",
     )
 
 

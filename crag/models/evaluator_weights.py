@@ -196,7 +196,7 @@ class InstalledEvaluator:
     def remove(self, name: str) -> None:
         """Delete the files of a known evaluator. Raises `BadRequest` for any other name."""
         if name not in KNOWN_EVALUATORS:
-            raise BadRequest(f"“{name[:60]}” is no known evaluator.", f"Write {name_choices()}.")
+            raise BadRequest(f"“{name[:60]}” is not a known evaluator.", f"Write {name_choices()}.")
         with self._lock:
             self._opened = None
         shutil.rmtree(KNOWN_EVALUATORS[name].folder, ignore_errors=True)

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from crag.errors import ModelFault
 from crag.models.providers import find_provider
 from crag.settings import Settings
+from crag.translation import N_
 
 _OUT_OF_MEMORY_WORDS = ("out of memory", "system memory", "enough memory", "insufficient memory", "allocate")
 _GPU_FAILED_WORDS = ("cuda error", "rocm error", "hip error", "metal error", "vulkan")
@@ -46,8 +47,9 @@ def not_ollama_fault(settings: Settings) -> ModelFault:
 
 def partial_answer_fault(fault: ModelFault) -> ModelFault:
     """Turn a fault into a partial one: part of the answer was written and is kept."""
-    first_step = "" if fault.fault == "passing" else f"{fault.remedy} "
-    remedy = f"{first_step}Continue from the text so far, or ask again."
+    remedy = N_("Continue from the text so far, or ask again.")
+    if fault.fault != "passing":
+        remedy = f"{fault.remedy} {remedy}"
     return ModelFault(fault.code, fault.message, remedy, "partial", model=fault.model)
 
 
@@ -99,8 +101,9 @@ def _ollama_status_fault(status: int, text: str, model: str, settings: Settings)
 
 def _out_of_memory_fault(model: str, text: str) -> ModelFault:
     found = _MEMORY_SIZES.search(text)
-    sizes = f": it needs {found[1]}, and {found[2]} are free" if found else ""
-    return ModelFault.make("ollama.out_of_memory", model=model, sizes=sizes)
+    if found is None:
+        return ModelFault.make("ollama.out_of_memory", model=model)
+    return ModelFault.make("ollama.too_little_memory", model=model, needed=found[1], free=found[2])
 
 
 def _server_error_fault(status: int, model: str, *, gpu: bool, ended: bool) -> ModelFault:

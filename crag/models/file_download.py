@@ -179,8 +179,7 @@ class PartialFile:
             other.unlink()
         missing = first.total - first.begin
         if missing > shutil.disk_usage(path.parent).free:
-            room = f" ({format_size(missing)} more are needed)"
-            raise ModelFault.make("download.disk_full", room=room)
+            raise ModelFault.make("download.too_little_space", missing=format_size(missing))
         path.touch()
         with path.open("r+b") as file:
             _lock_file(file)
@@ -271,7 +270,7 @@ def _translate_disk_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _DISK_FULL_ERRNOS:
-            raise ModelFault.make("download.disk_full", room="") from error
+            raise ModelFault.make("download.disk_full") from error
         raise ModelFault.make("download.not_writable", folder=folder.relative_to(Path.home())) from error
 
 

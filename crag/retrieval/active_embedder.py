@@ -20,6 +20,7 @@ from crag.storage.spaces import (
     read_embedder_choices,
     recognize_space,
 )
+from crag.translation import N_
 from crag.types import EmbeddingSpace, Vectors
 
 # Must never change: its vector is compared with stored ones. Three scripts, so that no tokenizer reduces it to nothing.
@@ -120,9 +121,9 @@ def _seconds_to_cache(found: VerifiedEmbedder | ModelFault) -> float:
 def describe_embedder_fault(fault: ModelFault, space: EmbeddingSpace) -> str:
     """Tell the user why the embedder of the documents, whose space is `space`, could not be used."""
     if fault.code == "embedder_changed":
-        return f"{fault.message} Until your documents are embedded again, passages are found mostly by their words."
+        return N_(f"{fault.message} Until your documents are embedded again, passages are found mostly by their words.")
     why = f"{fault.message} {fault.remedy}".strip()
-    return f"The embedder of your documents ({space.name}) could not be used, so they were searched by words: {why}"
+    return N_(f"The embedder of your documents ({space.name}) could not be used, so they were searched by words: {why}")
 
 
 # Available in every installation. Any other embedder that the application would choose is better.

@@ -23,6 +23,7 @@ from crag.storage.tables import spaces
 from crag.text.language import extract_terms, extract_words
 from crag.text.questions import TermStatistics, find_name_terms
 from crag.text.word_forms import index_other_forms
+from crag.translation import N_
 from crag.types import EmbeddingSpace, Passage, SearchHit, Vectors
 
 # The usual BM25 parameters k1 and b (Robertson and Zaragoza 2009): term frequency saturation, and the strength of
@@ -164,6 +165,9 @@ class VectorWeight:
 
     share: float
     origin: Literal["fitted", "measured", "default"]
+
+
+WEIGHT_ORIGINS = {"fitted": N_("fitted to your documents"), "measured": N_("as measured"), "default": N_("by default")}
 
 
 def read_vector_weight(database: Database, space: EmbeddingSpace) -> VectorWeight:

@@ -164,8 +164,8 @@ class RunWorker:
         run.record(QuestionShortened(shortened.tokens, shortened.left_out))
         run.record(
             Noted(
-                f"Your question is long: of its {shortened.tokens:,} tokens, {shortened.left_out:,} from the middle "
-                "were left out, to leave room for passages. To search all of it, add it as a document."
+                f"Your question is long: {shortened.left_out:,} of its {shortened.tokens:,} tokens, from the middle, "
+                "were left out to make room for passages. To search all of it, add it as a document."
             )
         )
         return short

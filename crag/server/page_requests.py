@@ -107,9 +107,7 @@ addEventListener("DOMContentLoaded", () => {
 })
 """
 # Shown while nothing of a page has been drawn: the server may be starting, or busy with other users.
-_LATE = N_(
-    "CRAG Chat is starting, or busy with other questions. This page appears by itself as soon as it is its turn."
-)
+_LATE = N_("CRAG Chat is starting, or busy with other questions. This page appears by itself when it is your turn.")
 _LATE_NOTICE = """
 <style>
 @keyframes late { to { visibility: visible } }
@@ -132,7 +130,7 @@ _LATE_NOTICE = """
 """
 _NO_ANSWER = N_("CRAG Chat does not answer")
 _WAITING = N_(
-    "This page goes on by itself as soon as CRAG Chat answers, and keeps what you have typed. If CRAG Chat was "
+    "This page continues as soon as CRAG Chat answers, and keeps what you have typed. If CRAG Chat was "
     "stopped, start it again with “make run”."
 )
 _DIRECTIVES = (

@@ -24,7 +24,7 @@ def find_origins(settings: Settings, port: int) -> tuple[str, ...]:
     """
     if not is_loopback(settings.host) and not settings.public_urls:
         raise BadRequest(
-            f"CRAG_HOST is {settings.host}, but nothing says how browsers reach it.",
+            f"CRAG_HOST is {settings.host}, but the address for browsers is not set.",
             "Set CRAG_PUBLIC_URL to the address that people open, such as https://crag.example.org.",
         )
     if settings.people == "accounts":

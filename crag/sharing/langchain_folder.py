@@ -109,7 +109,7 @@ def unpack_langchain_zip(archive: Path, folder: Path, stop: Cancellation) -> Non
                 if name not in (INDEX_FILE, PICKLE_FILE, SPACE_FILE) or (folder / name).exists():
                     continue
                 if info.file_size > CHILD_LIMITS.size:  # reading stops at this declared size
-                    raise too_large_refusal(f"holds more than {CHILD_LIMITS.size / 1_048_576:,.0f} MB")
+                    raise too_large_refusal(f"The folder has more than {CHILD_LIMITS.size / 1_048_576:,.0f} MB.")
                 with packed.open(info) as file, (folder / name).open("xb") as target:
                     copy_and_hash(file.read, target.write, stop)
     except ZIP_ERRORS as error:

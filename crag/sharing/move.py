@@ -88,7 +88,9 @@ def _mark(source: Database, target: Database) -> None:
         if found is None and not any(_count(connection, table) for table in (sources, conversations, preferences)):
             connection.execute(insert(preferences), {"name": _MARK, "value": mark})
         elif found != mark:
-            raise BadRequest("The target already holds other data; nothing was copied.", "Choose an empty table.")
+            raise BadRequest(
+                "The target already holds other data; nothing was copied.", "Choose an empty database or folder."
+            )
 
 
 def _count(connection: Connection, table: TableClause, *conditions: Any) -> int:

@@ -165,7 +165,7 @@ def _check_content(title: str, text: str) -> dict[str, str]:
     if not (title or text):
         raise BadRequest("A note needs text.", "Write some and try again.")
     if len(text) > MAX_NOTE_LENGTH:
-        raise BadRequest(f"A note may have {MAX_NOTE_LENGTH:,} characters.", "Shorten it, or make two of it.")
+        raise BadRequest(f"A note may have {MAX_NOTE_LENGTH:,} characters.", "Shorten it, or split it in two.")
     return {"title": title_of(title or text.partition("\n")[0]), "text": text}
 
 

@@ -110,7 +110,7 @@ class ConversationExchange(UserScoped):
         with self._database.whole.read() as connection:
             conversation_id = connection.scalar(query)
         if conversation_id is None:
-            raise NotFound("This link leads nowhere.", "Ask who sent it for a new one.")
+            raise NotFound("This link is not valid.", "Ask the person who sent it for a new one.")
         return read_conversation(self._database.whole, conversation_id, self._user)
 
     def import_json(self, data: bytes, file: str = "") -> Conversation:

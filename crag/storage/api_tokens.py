@@ -56,7 +56,7 @@ class ApiTokens(UserScoped):
         if not name:
             raise BadRequest("A token needs a name.", "Name the program that will use it.")
         if not scopes or not set(scopes) <= set(get_args(Scope)):
-            raise BadRequest("A token needs something that it may do.", f"Choose from: {', '.join(SCOPES)}.")
+            raise BadRequest("A token needs at least one permission.", f"Choose from: {', '.join(SCOPES)}.")
         secret, now = f"{_PREFIX}{secrets.token_urlsafe(32)}", time.time()
         row = {"id": uuid.uuid4().hex, "person": self._user or "", "name": name, "created_at": now}
         values = row | {"digest": _digest(secret), "scopes": " ".join(one for one in SCOPES if one in scopes)}

@@ -136,7 +136,7 @@ class Collections(UserScoped):
         Raises `BadRequest` if the name is invalid or taken, or while a job adds to the collection, and `NotFound`.
         """
         if name == DEFAULT_COLLECTION:
-            raise BadRequest(f"“{DEFAULT_COLLECTION}” keeps its name.", "Move its documents to another collection.")
+            raise BadRequest(f"“{DEFAULT_COLLECTION}” cannot be renamed.", "Move its documents to another collection.")
         with self._database.write() as connection:
             _check_changeable(connection, name, self._user)
             _check_no_jobs(connection, name)

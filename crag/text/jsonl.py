@@ -44,4 +44,4 @@ def _parse_object(line: str, number: int) -> dict[str, Any]:
 
 
 def _unreadable_file() -> BadRequest:
-    return BadRequest("The file cannot be read.", "Give a JSON Lines file in UTF-8.")
+    return BadRequest("The file cannot be read.", "Use a JSON Lines file in UTF-8.")

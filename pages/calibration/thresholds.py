@@ -146,7 +146,7 @@ def _action_row(name: str, outcomes: ActionShares) -> str:
 
 
 def _draw_use_button(measured: Calibration, thresholds: Thresholds) -> None:
-    error = describe_calibration_error(measured.scored, measured.own)
+    error = translate_text(describe_calibration_error(measured.scored, measured.own))
     st.caption(_("Both kinds count equally. Ranges are 95% intervals (bootstrap). {error}").format(error=error))
     kept = application().calibration.saved.load(measured.collection, measured.grader)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -171,10 +171,9 @@ def _draw_past_questions(past: Sequence[ReplayResult]) -> None:
         st.caption(_("This grader has not graded any question yet. Ask some, then come back to see what would change."))
         return
     changed = sum(one.changes for one in past)
-    would = _("{questions} would").format(questions=format_count(changed, "question")) if changed else _("None would")
     st.caption(
-        _("{would} get a different result, of the last {past} graded by this grader.").format(
-            would=would, past=format_number(len(past))
+        _("{changed} of the last {questions} would get a different result.").format(
+            changed=format_number(changed), questions=format_count(len(past), "question")
         )
     )
     rows = sorted(past, key=lambda one: not one.changes)

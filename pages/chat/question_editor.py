@@ -79,7 +79,7 @@ def _draw_editor(question: Message) -> None:
     with draw_editor(_editor_key(question.id), question.text):
         st.form_submit_button(_("Ask"), icon=":material/check:", on_click=_save_edit, args=(question.id,))
         st.form_submit_button(_("Cancel"), type="tertiary", on_click=state.stop_editing)
-        st.caption(_("The question as it was, and all that follows it, stays as another version."), width="content")
+        st.caption(_("The original question and everything after it are kept as another version."), width="content")
 
 
 @contextmanager

@@ -97,7 +97,7 @@ def _draw_table(run_id: str, result: TableResult) -> None:
         shown = f" · {more}" if result.total_rows > len(result.rows) else ""
         title = markdown.escape_line(result.title)
         st.caption(
-            _("Read-only, over “{title}”. Rests on {rows}{shown}.").format(
+            _("Read-only, on “{title}”. Based on {rows}{shown}.").format(
                 title=title, rows=format_count(result.used, "row"), shown=shown
             )
         )

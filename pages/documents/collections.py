@@ -214,7 +214,7 @@ def draw_share_dialog(name: str) -> None:
         )
         add = st.text_area(_("May also add documents"), "\n".join(adders), height=100, max_chars=_MAX_LENGTH_OF_EMAILS)
         public = st.toggle(_("Everyone who logs in here may read it"), sharing.public)
-        st.caption(_("They find it in their searches and answers. Answers keep what they quote when you stop sharing."))
+        st.caption(_("It appears in their searches and answers. Answers keep what they quote when you stop sharing."))
         sent = st.form_submit_button(_("Share"), icon=":material/check:")
     if not sent:
         return

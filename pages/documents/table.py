@@ -48,7 +48,7 @@ def _draw_move_form(source_ids: list[str]) -> None:
     names = [collection.name for collection in application().library.collections()]
     with st.form("move", border=False):
         name = st.selectbox(
-            _("To"), names, index=None, accept_new_options=True, placeholder=_("Choose, or type a new name")
+            _("Collection"), names, index=None, accept_new_options=True, placeholder=_("Choose, or type a new name")
         )
         sent = st.form_submit_button(_("Move"), icon=":material/drive_file_move:")
     if not sent or not name:

@@ -21,7 +21,7 @@ _KINDS = {
     "new": N_("{count} new"),
     "changed": N_("{count} changed"),
     "renamed": N_("{count} renamed"),
-    "vanished": N_("{count} vanished"),
+    "vanished": N_("{count} missing"),
     "writing": N_("{count} still being written"),
     "refused": N_("{count} could not be added"),
     "ignored": N_("{count} ignored"),
@@ -32,7 +32,7 @@ _STATE_ICONS = {
     "Not reachable": ":orange[:material/link_off:]",
     "Paused": ":gray[:material/pause_circle:]",
 }
-_ON_CLICK, _AUTOMATIC = N_("When I click Apply"), N_("By themselves, after the first time")
+_ON_CLICK, _AUTOMATIC = N_("When I click Apply"), N_("Automatically, after the first time")
 _REMOVAL_LABELS = {
     False: N_(":material/folder_off: Stop watching, keep its documents"),
     True: N_(":material/delete: Stop watching and remove its documents"),
@@ -72,12 +72,12 @@ def _draw_folder(folder: WatchedFolder) -> None:
     files = format_count(folder.files, "file")
     facts = [_("{files} in *{collection}*").format(files=files, collection=labels.collection_label(folder.collection))]
     if folder.looked_at:
-        facts.append(_("last look {time}").format(time=format_time(folder.looked_at)))
+        facts.append(_("last checked {time}").format(time=format_time(folder.looked_at)))
     facts += _describe_rules(folder)
     icon = _STATE_ICONS.get(folder.state, ":gray[:material/progress_activity:]")
     st.markdown(f"{icon} {_(folder.state)} {labels.grey_text('· ' + ' · '.join(facts))}")
     if folder.state == "Not reachable":
-        st.caption(_("The folder is missing or not mounted. Its documents stay; looking goes on."))
+        st.caption(_("The folder is missing or not mounted. Its documents stay, and it is checked again."))
     if folder.fault:
         st.markdown(f":red[{markdown.escape_line(translate_text(folder.fault), 300)}]")
     _draw_preview(folder)
@@ -157,7 +157,7 @@ def _draw_actions(folder: WatchedFolder) -> None:
             on_click=lambda: folders.remove(folder.id, with_documents=st.session_state[f"remove-{folder.id}"]),
         )
         st.toggle(
-            _("Apply by itself"),
+            _("Apply automatically"),
             folder.is_automatic,
             key=f"automatic-{folder.id}",
             on_change=lambda: folders.set_automatic(folder.id, st.session_state[f"automatic-{folder.id}"]),
@@ -175,7 +175,7 @@ def _draw_add_form() -> None:
         collection = st.selectbox(_("Collection"), names, accept_new_options=True)
         left, right = st.columns(2)
         include = left.text_input(_("Only these names"), max_chars=_MAX_PATTERNS_LENGTH, placeholder="*.pdf, *.docx")
-        exclude = right.text_input(_("Without these"), max_chars=_MAX_PATTERNS_LENGTH, placeholder="drafts, old/*")
+        exclude = right.text_input(_("Except these names"), max_chars=_MAX_PATTERNS_LENGTH, placeholder="drafts, old/*")
         subfolders = st.checkbox(_("Include subfolders"), value=True)
         when = st.radio(_("Apply changes"), [_ON_CLICK, _AUTOMATIC], format_func=_, horizontal=True)
         sent = st.form_submit_button(_("Watch"), icon=":material/visibility:")

@@ -118,9 +118,8 @@ def _export(export: Exporter, evaluation: Evaluation, evaluations: Evaluations) 
 def _draw_langsmith_upload(evaluation: Evaluation) -> None:
     """Draw what an upload to LangSmith would send, and the upload button."""
     uploads = application().uploads
-    st.markdown(
-        f":orange[{external_hosts.EXTERNAL_ICON}] {markdown.escape_line(uploads.describe_upload(evaluation), 600)}"
-    )
+    what = markdown.escape_line(translate_text(uploads.describe_upload(evaluation)), 600)
+    st.markdown(f":orange[{external_hosts.EXTERNAL_ICON}] {what}")
     if not st.button(_("Upload to LangSmith"), icon=external_hosts.EXTERNAL_ICON):
         return
     bar = st.progress(0.0)

@@ -182,9 +182,9 @@ def _draw_chosen_point(curve: RiskCurve, chosen: RiskPoint, own: Sequence[Evalua
     )
     st.caption(
         _(
-            "This rests on {answers}, {wrong} of them wrong, and on the questions the threshold "
-            "is chosen with, so it is optimistic: expect more errors with other questions. Questions "
-            "that this evaluation declined stay declined."
+            "Based on {answers}, {wrong} of them wrong. The threshold is chosen with the same questions, so "
+            "this is optimistic: expect more errors with others. Questions that this evaluation declined "
+            "stay declined."
         ).format(answers=format_count(chosen.answered, "answer"), wrong=format_number(chosen.wrong))
     )
     _draw_use_button(chosen, own, trace)

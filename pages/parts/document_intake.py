@@ -45,7 +45,7 @@ def draw_sharing_notice() -> None:
     """Say who else can read documents, before any is added, where others use this server."""
     settings = application().settings
     if settings.people == "accounts":
-        st.caption(_("Those who may read the collection can read and ask about what you add."))
+        st.caption(_("Everyone who may read this collection can read what you add and ask about it."))
     elif settings.serves_others:
         st.caption(_("Documents are shared: everyone who can open this page can read and ask about what you add."))
 

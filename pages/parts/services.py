@@ -121,7 +121,7 @@ def _read_identity(claims: Mapping[str, Any]) -> Identity:
     issuer, subject, email = (str(claims.get(name) or "") for name in ("iss", "sub", "email"))
     if not subject or not email or str(claims.get("email_verified", True)).lower() != "true":  # some send it as text
         raise NotLoggedIn(
-            "The login service does not confirm your e-mail address, by which others share documents with you.",
+            "The login service does not confirm your e-mail address, which others need to share documents with you.",
             "Confirm it there, or ask an administrator.",
         )
     return Identity(issuer, subject, email, str(claims.get("name") or ""))

@@ -49,7 +49,7 @@ def _draw_link(conversation_id: str) -> None:
         if not link_id:
             make = partial(sharing.create_link, conversation_id)
             st.button(_("Create a link"), icon=":material/link:", on_click=make)
-            st.caption(_("Everyone who logs in here and has it can read this conversation."), width="content")
+            st.caption(_("Everyone who logs in here and has the link can read this conversation."), width="content")
             return
         st.button(
             _("Remove the link"), icon=":material/link_off:", on_click=partial(sharing.remove_link, conversation_id)

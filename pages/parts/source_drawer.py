@@ -171,7 +171,9 @@ def _draw_supported_sentences(passage: Passage, trace: Trace) -> None:
     resting = [sentence for sentence in trace.sentences if numbers & set(sentence.citations)]
     if not resting:
         return
-    label = _("Sentences of the answer with this source {resting}").format(resting=labels.grey_text(str(len(resting))))
+    label = _("Sentences of the answer that cite this source {resting}").format(
+        resting=labels.grey_text(str(len(resting)))
+    )
     with st.expander(label, type="compact", key=f"resting-{passage.id}"), st.container(gap="xxsmall"):
         for sentence in resting[:_SENTENCES_SHOWN]:
             badge = labels.badge_markdown(STRENGTH_BADGES[sentence.strength])

@@ -23,8 +23,8 @@ def draw_api_tokens() -> None:
         return
     st.caption(
         _(
-            "Programs use this server with a token: as an OpenAI model at `/v1`, or documents and "
-            "answers at `/api/v1`. Without tokens, no program gets in."
+            "Programs need a token to use this server. `/v1` works like an OpenAI model; `/api/v1` serves documents "
+            "and answers. Without tokens, no program gets in."
         )
     )
     for token in application().api_tokens.list():
@@ -33,7 +33,7 @@ def draw_api_tokens() -> None:
     with st.form("token", border=True):
         st.text_input(_("Name"), key=_NAME_KEY, max_chars=80, placeholder=_("The program that will use it"))
         st.pills(
-            _("It may"),
+            _("Allow it to"),
             list(SCOPES),
             selection_mode="multi",
             default=_USUAL_SCOPES,

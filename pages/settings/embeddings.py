@@ -8,9 +8,10 @@ import streamlit as st
 
 from crag.app.model_checks import NOMIC_CHECK
 from crag.models.model_choice import embedder_label
+from crag.retrieval.ranking import WEIGHT_ORIGINS
 from crag.storage.preferences import ValueOrigin
 from crag.text.formatting import format_count, format_number
-from crag.translation import N_, _, translate_text
+from crag.translation import _, translate_text
 from pages.parts import labels, markdown, setup_checklist
 from pages.parts.layout import draw_watching, progress_share
 from pages.parts.services import application
@@ -30,7 +31,6 @@ _STATE_ICONS = {
     "building": ":gray[:material/progress_activity:]",
     "kept": ":gray[:material/history:]",
 }
-_WEIGHT_ORIGINS = {"fitted": N_("fitted to your documents"), "measured": N_("as measured"), "default": N_("by default")}
 
 
 def draw_embeddings() -> None:
@@ -120,7 +120,7 @@ def _draw_space(report: SpaceStatus) -> None:
     facts = f"{format_count(report.space.dimension, 'dimension')} · {format_count(report.vectors, 'passage')}"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         counts = _("meaning weighs {share:.0%}, {weight_origins}").format(
-            share=report.weight.share, weight_origins=_(_WEIGHT_ORIGINS[report.weight.origin])
+            share=report.weight.share, weight_origins=_(WEIGHT_ORIGINS[report.weight.origin])
         )
         state = f" · {_('in use')} · {counts}" if report.state == "answering" else ""
         st.markdown(f"{_STATE_ICONS[report.state]} {name} {labels.grey_text(f'{facts}{state}')}", width="content")

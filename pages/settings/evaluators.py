@@ -17,10 +17,10 @@ EVALUATOR_WORDS = (
     f"{' '.join(known.languages for known in KNOWN_EVALUATORS.values())}"
 )
 _MEANING = N_(
-    "A trained model on this machine that judges whether a passage answers a question. "
-    "Where there is one, it orders the passages found, and grades them under *Automatic* "
-    "and *Evaluator*. Questions in a language that it does not read are graded as usual. "
-    "The grader *Built-in* does without it."
+    "A small trained model that runs on this machine and scores how well a passage answers a question. "
+    "If there is one, it orders the passages found and grades them with *Automatic* and *Evaluator*. "
+    "Questions in a language that it does not know are graded as usual. "
+    "The *Built-in* grader does not use it."
 )
 
 

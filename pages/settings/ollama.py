@@ -138,7 +138,9 @@ def _draw_fault() -> None:
         markdown.escape_line(_("{fault} If it is installed, start it with:").format(fault=translate_text(state.fault)))
     )
     st.code("ollama serve", language="bash")
-    where = _("{download_link} has it for every system. OLLAMA_HOST sets another address. This page updates by itself.")
+    where = _(
+        "{download_link} has it for every system. To use another address, set OLLAMA_HOST. This page updates by itself."
+    )
     # A caption would be too pale for its link.
     st.markdown(labels.grey_text(where.format(download_link=_DOWNLOAD_LINK)))
 

@@ -22,12 +22,12 @@ from pages.parts.session import NOT_REMEMBERED, is_browser_remembered
 from pages.settings import setting_row
 
 _KEY_INTRODUCTION = N_("Conversations started in this browser are visible only here. Its key:")
-_KEY_MEANING = N_("The key names this browser. It opens nothing by itself.")
+_KEY_MEANING = N_("The key identifies this browser. It opens nothing on its own.")
 _TAKING_OVER = N_(
-    "One conversation: export it there as JSON and import it here, both under *History* in the chat. "
-    "Many, or those from another port or from before you cleared site data: on the server, list all conversations, "
-    "then transfer the ones you name, or all with `--all`. "
-    "Where people log in, they have their conversations in every browser."
+    "To move one conversation, export it there as JSON and import it here, both under *History* in the chat. "
+    "To move several, or those of another port or from before you cleared site data, list all conversations on the "
+    "server, then transfer the ones you name, or all with `--all`. "
+    "People who log in have their conversations in every browser."
 )
 
 

@@ -182,7 +182,9 @@ def _draw_conversation_value(setting: Option, effective: EffectiveValue) -> None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(_(":orange-badge[this conversation: {own}]").format(own=own), width="content")
         st.button(
-            _("Use the saved value there") if effective.origin == "saved" else _("Use this value there"),
+            _("Use the saved value in the conversation")
+            if effective.origin == "saved"
+            else _("Use this value in the conversation"),
             type="tertiary",
             key=f"forget-{setting.name}",
             on_click=state.reset_options,

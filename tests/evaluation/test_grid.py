@@ -59,7 +59,7 @@ def test_what_cannot_be_tried_is_refused_in_words(written, said):
 def test_what_a_page_chooses_is_checked_alike():
     with pytest.raises(BadRequest, match="twice"):
         GridAxes({"k": (4, 4)})
-    with pytest.raises(BadRequest, match=r"Such as .*policy.* can be tried"):
+    with pytest.raises(BadRequest, match=r"Values such as .*policy.* can be tried"):
         find_axis_option("preset")
     for axis in map(find_axis_option, SUGGESTED_AXES):
         assert all(axis.is_valid(value) for value in axis.offered)

@@ -161,7 +161,7 @@ def test_passages_collections_and_this_machine_stay_here(server, uploads):
     assert server.url.removeprefix("http://") in told
     assert "2 questions" in told
     assert "8 answers" in told
-    assert "the judge's reasons" in told
+    assert "The judge's reasons" in told
 
 
 def test_without_a_key_nothing_is_sent(server, outbound_log):

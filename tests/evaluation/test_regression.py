@@ -63,7 +63,7 @@ def test_pinned_questions_are_due_again_only_after_a_change(application):
     report = regression.report()
     assert (report.broken, report.fixed) == (1, 0)
     assert report.describe().startswith(
-        "Right minus wrong 100.0% → 0.0% (no clear difference). 1 of 1 got worse since "
+        "Right minus wrong: 100.0% → 0.0% (no clear difference). 1 of 1 got worse since "
     )
 
     application.library.pipeline.add_bytes("hall.md", HALL.encode())
@@ -71,9 +71,9 @@ def test_pinned_questions_are_due_again_only_after_a_change(application):
     assert (
         regression.report()
         .describe()
-        .startswith("Right minus wrong 0.0% → 100.0% (no clear difference). None of 1 got worse since ")
+        .startswith("Right minus wrong: 0.0% → 100.0% (no clear difference). 0 of 1 got worse since ")
     )
-    assert regression.report().describe().endswith("; 1 better.")
+    assert regression.report().describe().endswith(" 1 got better.")
 
     application.datasets.pins.unpin_answer(application.runs.recent(1)[0])
     nothing = regression.state()

@@ -53,13 +53,13 @@ ROWS = [
     Row(
         "68-nan",
         lambda texts, size: [[math.nan] * size for _ in texts],
-        "The embeddings of ollama:nomic-embed-text hold values that are not numbers, so they were not used.",
+        "The embeddings of ollama:nomic-embed-text were not used: they hold values that are not numbers.",
     ),
     Row(
         "68-too-few",
         lambda texts, size: embed_words(texts, size)[:-1],
-        "The embeddings of ollama:nomic-embed-text are 1 for 2 texts, so they were not used.",
-        "The embeddings of ollama:nomic-embed-text are 0 for 1 text, so they were not used.",
+        "The embeddings of ollama:nomic-embed-text were not used: they are 1 for 2 texts.",
+        "The embeddings of ollama:nomic-embed-text were not used: they are 0 for 1 text.",
     ),
     Row(
         "68-none-at-all",

@@ -84,13 +84,13 @@ def assert_it_is_told(trace, question: str, window: int) -> None:
     assert 0 < trace.shortened.left_out < trace.shortened.tokens
     whole, left_out = f"{trace.shortened.tokens:,}", f"{trace.shortened.left_out:,}"
     assert (
-        f"Your question is long: of its {whole} tokens, {left_out} from the middle were left out, "
-        "to leave room for passages. To search all of it, add it as a document."
+        f"Your question is long: {left_out} of its {whole} tokens, from the middle, were left out "
+        "to make room for passages. To search all of it, add it as a document."
     ) in trace.notes
     assert trace.question == question, "it is kept whole"
     assert trace.prompt.window == window
     assert 0 < trace.prompt.tokens < window
-    dropped = [note for note in trace.notes if "excerpt" in note and "did not fit the window" in note]
+    dropped = [note for note in trace.notes if "excerpt" in note and "left out" in note]
     assert bool(dropped) == bool(trace.prompt.left_out)
 
 
@@ -140,7 +140,7 @@ def test_after_a_long_conversation(library, ollama, window):
     if window == 2048:
         assert remembered < 4
         left_out = f"{4 - remembered} earlier messages"
-        assert forgotten == [f"{left_out} did not fit the window of 2,048 tokens and were left out."]
+        assert forgotten == [f"{left_out} left out: the window of 2,048 tokens is full."]
     else:
         assert (remembered, forgotten) == (4, [])
 
@@ -166,7 +166,9 @@ def test_the_built_in_engine(library, ollama, language):
     trace = ask(library, question, model="builtin")
     assert (trace.state, trace.error) == ("done", "")
     assert trace.shortened.left_out
-    assert trace.notes[0].startswith(f"Your question is long: of its {trace.shortened.tokens:,} tokens, ")
+    assert trace.notes[0].startswith(
+        f"Your question is long: {trace.shortened.left_out:,} of its {trace.shortened.tokens:,} tokens, "
+    )
     assert ollama.chats == []
 
 

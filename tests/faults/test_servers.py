@@ -17,7 +17,7 @@ from tests.served import free_port
 from tests.waiting import wait_until
 
 START = "Start it with `ollama serve`, then try again."
-NOT_OLLAMA = "What answers at {host} is not Ollama."
+NOT_OLLAMA = "The server at {host} is not Ollama."
 POINT_TO_OLLAMA = "Set OLLAMA_HOST to the address of Ollama."
 
 

@@ -191,7 +191,7 @@ def test_full_pages_are_read_on_demand_and_logged(application, tavily):
     texts = [trace.passages[number].text for number in trace.found["web"]]
     assert "five games" in texts[0]
     assert texts[1] == "About basketball."
-    assert "1 page of the web could not be read; the short excerpt was used instead." in trace.notes
+    assert "1 page on the web could not be read; the excerpts of the search were used instead." in trace.notes
     assert {row.what for row in application.outbound_log.for_user("ann").entries()} == {tavily.queries[0], good, gone}
     assert application.outbound_log.for_user("ben").count_since() == 0
 

@@ -62,7 +62,7 @@ def test_a_forced_word_is_as_sure_as_its_own_token(ollama: ScriptedOllama) -> No
     alternatives = {' "yes"}': math.log(0.3), "no": math.log(0.2), "The": math.log(0.5)}
     grade = grade_reluctant(ollama, Say('{"verdict": "yes"}', alternatives=alternatives, alternatives_at=1))
     assert grade.score == pytest.approx(0.6)
-    assert grade.reason.startswith("60 % sure")
+    assert grade.reason.startswith("60% sure")
 
 
 def test_a_forced_word_of_unknown_certainty_claims_none(ollama: ScriptedOllama) -> None:
@@ -104,9 +104,9 @@ def test_an_old_server_is_taken_at_its_word(ollama: ScriptedOllama) -> None:
 @pytest.mark.parametrize(
     ("question", "texts", "words", "sentence"),
     [
-        (QUESTION, ENGLISH, "80 % sure", "The Halden lighthouse was built in 1874"),
-        ("한강 도서관은 누가 설계했나요?", KOREAN, "80 % sure", "한강 도서관은 1962년에"),
-        ("青山圖書館的建築師是誰？", CHINESE, "80 % sure", "青山圖書館於1962年由建築師林文遠設計"),
+        (QUESTION, ENGLISH, "80% sure", "The Halden lighthouse was built in 1874"),
+        ("한강 도서관은 누가 설계했나요?", KOREAN, "80% sure", "한강 도서관은 1962년에"),
+        ("青山圖書館的建築師是誰？", CHINESE, "80% sure", "青山圖書館於1962年由建築師林文遠設計"),
     ],
 )
 def test_the_reason_quotes_the_nearest_sentence(

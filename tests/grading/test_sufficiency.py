@@ -69,7 +69,7 @@ def test_a_model_that_says_something_else_is_made_to_choose_once(replies, suffic
 def test_the_reason_is_shown_in_the_language_of_the_screen() -> None:
     model = ScriptedModel(lambda _: "No", alternatives=lambda _: logs(No=0.9, Yes=0.1))
     reason = judge(model, 1, question="무엇이 맞습니까?").reason
-    assert reason == "90 % sure that the excerpts do not answer this."
+    assert reason == "90% sure that the excerpts do not answer this."
     with use_language("ko"):
         assert translate_text(reason) == "발췌에 답이 없다고 90% 확신합니다."
 

@@ -230,7 +230,7 @@ def test_a_cut_prompt_is_reported_beside_the_answer_limit(seen, note):
 
 def test_what_did_not_fit_is_told():
     trace = Bench({1: 0.9}, writer=QuotingWriter(fit=PromptFit(8000, 8192, 3))).ask()
-    assert trace.notes == ["3 excerpts did not fit the window of 8,192 tokens and were left out."]
+    assert trace.notes == ["3 excerpts left out: the window of 8,192 tokens is full."]
 
 
 def test_what_only_repeats_is_no_part_of_the_answer():

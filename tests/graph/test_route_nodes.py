@@ -96,7 +96,7 @@ def test_after_an_answer_this_document_is_the_one_that_it_cites(bench, question,
     trace = bench({}, passages=[LEASE, LETTER], summarizer=summarizer).ask(question, history)
     assert [item.id for item in summarizer.given] == read
     assert trace.meant_documents == (("s2",) if read == [2] else ())
-    assert ("means “Letter”, which the answer before cites." in trace.condensed_reason) is (read == [2])
+    assert ("means “Letter”, which the previous answer cites." in trace.condensed_reason) is (read == [2])
 
 
 def test_of_several_cited_documents_the_one_that_is_called_so_is_meant(bench):

@@ -28,7 +28,7 @@ def test_the_nearest_parts_take_the_place_of_the_excerpt(join_web):
     assert "The whole page says that it holds." in bench.writer.given[0].text
     assert bench.pages.asked == ["What holds?"]
     assert trace.citations[0].location == found[0].location
-    assert trace.notes == ["2 pages of the web could not be read; the short excerpt was used instead."]
+    assert trace.notes == ["2 pages on the web could not be read; the excerpts of the search were used instead."]
 
 
 def test_nothing_is_read_where_the_search_found_nothing():

@@ -34,7 +34,7 @@ def names(values):
         (
             "web_search",
             {"Query as written": "winner 2024", "Query as you edited it": "winner of 2024"},
-            {"Sent": "winner of 2024", "To": "Tavily", "Results": (runs.RESULT,)},
+            {"Sent": "winner of 2024", "Sent to": "Tavily", "Results": (runs.RESULT,)},
         ),
         ("refine_knowledge", {"Usable passages": (runs.RESULT,)}, {"Excerpts": describe_strips(runs.incorrect())}),
         (

@@ -74,8 +74,8 @@ def test_a_follow_up_that_was_reworded_is_shown_open(condensed, line, expanded):
 
 def test_why_a_question_was_understood_so_is_said_in_the_language_of_the_screen():
     reason = (
-        "It names no subject, so “ferry” was added from the question before. "
-        "“this manual” means “Boats”, which the answer before cites."
+        "It names no subject, so “ferry” was added from the previous question. "
+        "“this manual” means “Boats”, which the previous answer cites."
     )
     condensed = runs.node("condense_question", 0.1, 0.2, QuestionCondensed("Why? (ferry)", reason))
     route = RouteChosen(

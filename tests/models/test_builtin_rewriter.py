@@ -249,9 +249,9 @@ def test_a_question_without_a_subject_goes_with_the_topic_before_it(question, hi
     ("question", "reason"),
     [
         ("How is overtime paid?", "It names its own subject, so nothing was added."),
-        ("Why?", "It names no subject, so “Vantor pump cost” was added from the question before."),
-        ("Who designed it?", "It refers back, so “Vantor pump cost” was added from the question before."),
-        ("overtime", "No passage speaks of both “overtime” and “Vantor pump cost”, so nothing was added."),
+        ("Why?", "It names no subject, so “Vantor pump cost” was added from the previous question."),
+        ("Who designed it?", "It refers back, so “Vantor pump cost” was added from the previous question."),
+        ("overtime", "No passage mentions both “overtime” and “Vantor pump cost”, so nothing was added."),
     ],
 )
 def test_the_reason_is_said_in_words(question, reason):
@@ -260,7 +260,7 @@ def test_the_reason_is_said_in_words(question, reason):
 
 def test_the_documents_are_named_as_the_reason():
     reason = condense_with_reason("How long is the warranty?", PRICE).reason
-    assert reason.startswith("A passage speaks of “warranty” together with “Vantor pump”, so “Vantor pump” was added")
+    assert reason.startswith("A passage mentions “warranty” together with “Vantor pump”, so “Vantor pump” was added")
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_the_larger_one_scores_unless_the_settings_name_another(opened):
 def test_addresses_and_names_are_checked(opened, tmp_path, monkeypatch):
     with pytest.raises(BadRequest, match="evaluator:minilm or evaluator:bge-m3"):
         opened().downloads.start("evaluator:../minilm")
-    with pytest.raises(BadRequest, match="no known evaluator"):
+    with pytest.raises(BadRequest, match="not a known evaluator"):
         opened().evaluator.remove("..")
     monkeypatch.setenv("CRAG_EVALUATOR_URL", "mirror.example.org")
     with pytest.raises(BadRequest, match="CRAG_EVALUATOR_URL"):

@@ -205,7 +205,7 @@ def make_shelf():
 
 
 class Needy:
-    """A class that cannot be made without arguments."""
+    """A class that cannot be created without arguments."""
 
     def __init__(self, key):
         self.key = key
@@ -227,9 +227,9 @@ def test_documents_that_say_nothing_about_themselves_are_results():
         (f"{__name__}:Nowhere", "cannot be loaded"),
         (f"{__name__}", "cannot be loaded"),
         ("no_such_package:Retriever", "install its package"),
-        (f"{__name__}:Needy", "cannot be made without arguments"),
-        (f"{__name__}:STRINGS", "does not return documents"),
-        (f"{__name__}:PLAIN", "does not return documents"),
+        (f"{__name__}:Needy", "cannot be created without arguments"),
+        (f"{__name__}:STRINGS", "does not return LangChain documents"),
+        (f"{__name__}:PLAIN", "does not return LangChain documents"),
     ],
 )
 def test_a_retriever_that_fails_is_described_without_its_error(name, words):

@@ -22,6 +22,7 @@ from crag.text.sanitization import clean_text
 _OUTSIDE_PATH = re.compile(r"/|[A-Za-z]:|(?:.*/)?\.\.(?:/|$)")
 _HIDDEN_PATH = re.compile(r"(?:^|/)\.[^./]")
 _PACKER_FILE = re.compile(r"(?:^|/)(?:__MACOSX/|\.DS_Store$)")
+_PACK_AGAIN = "Pack it again, then add it."
 _UTF8_NAME = 0x800  # general purpose bit 11 (APPNOTE.TXT 6.3.10, section 4.4.4)
 
 
@@ -38,7 +39,7 @@ def _unpack(request: dict[str, Any], limits: ParseLimits, answer: SendReply) -> 
             else:
                 answer({"member": name} | refusal_message(found))
     except ZIP_ERRORS as error:
-        raise _damaged_refusal("The archive") from error
+        raise damaged_refusal("The archive is damaged and cannot be unpacked.", _PACK_AGAIN) from error
     answer({"end": True})
 
 
@@ -48,7 +49,7 @@ def _read_members(limits: ParseLimits, only: str | None) -> Iterator[tuple[str, 
     with zipfile.ZipFile(sys.stdin.buffer) as archive:
         chosen = [(name, member) for name, member in _members(archive).items() if only in (None, name)]
         if len(chosen) > MAX_MEMBERS:
-            raise too_large_refusal(f"holds more than {MAX_MEMBERS:,} files")
+            raise too_large_refusal(f"The archive has more than {MAX_MEMBERS:,} files.")
         if any(member.flag_bits & 1 and not _member_refusal(name, member) for name, member in chosen):
             raise SourceRefused("encrypted", "The archive needs a password.", "Unpack it and add the files.")
         for name, member in sorted(chosen):
@@ -56,7 +57,7 @@ def _read_members(limits: ParseLimits, only: str | None) -> Iterator[tuple[str, 
             left -= len(found) if isinstance(found, bytes) else 0
             if found is None:
                 left -= limits.size
-                found = too_large_refusal(f"is larger than the limit of {limits.size / 1_048_576:,.0f} MB")
+                found = too_large_refusal(f"The file is larger than the limit of {limits.size / 1_048_576:,.0f} MB.")
             if left < 0:
                 raise inflated_size_refusal(limits)
             yield name, found
@@ -101,12 +102,8 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -
             if len(data) > most:
                 return None
     except ZIP_ERRORS:
-        return _damaged_refusal("The file")
+        return damaged_refusal("The file is damaged and cannot be unpacked.", _PACK_AGAIN)
     return bytes(data)
-
-
-def _damaged_refusal(what: str) -> SourceRefused:
-    return damaged_refusal(what, use="unpacked", remedy="Pack it again, then add it.")
 
 
 if __name__ == "__main__":

@@ -25,23 +25,23 @@ from crag.ingest.parse.zip_container import open_package, unsupported_zip_refusa
 from crag.text.sanitization import clean_display_name, clean_text
 
 _SAMPLE_BYTES = 4096
-_UNSUPPORTED_SIGNATURES = {
-    b"GIF8": "an image",
-    b"BM": "an image",
-    b"RIFF": "a picture, sound or video",
-    b"MZ": "a program",
-    b"\x7fELF": "a program",
-    b"\xcf\xfa\xed\xfe": "a program",
-    b"\x1f\x8b": "a compressed file",
-    b"7z\xbc\xaf": "an archive",
-    b"Rar!": "an archive",
-    b"BZh": "a compressed file",
-    b"\xfd7zXZ": "a compressed file",
-    b"ID3": "a sound file",
-    b"OggS": "a sound file",
-    b"\x1aE\xdf\xa3": "a video",
-    b"SQLite format 3": "a database",
-    b"{\\rtf": "a rich text file (.rtf)",
+UNSUPPORTED_SIGNATURES = {
+    b"GIF8": "This is an image.",
+    b"BM": "This is an image.",
+    b"RIFF": "This is a picture, sound or video.",
+    b"MZ": "This is a program.",
+    b"\x7fELF": "This is a program.",
+    b"\xcf\xfa\xed\xfe": "This is a program.",
+    b"\x1f\x8b": "This is a compressed file.",
+    b"7z\xbc\xaf": "This is an archive.",
+    b"Rar!": "This is an archive.",
+    b"BZh": "This is a compressed file.",
+    b"\xfd7zXZ": "This is a compressed file.",
+    b"ID3": "This is a sound file.",
+    b"OggS": "This is a sound file.",
+    b"\x1aE\xdf\xa3": "This is a video.",
+    b"SQLite format 3": "This is a database.",
+    b"{\\rtf": "This is a rich text file (.rtf).",
 }
 
 
@@ -70,9 +70,9 @@ def _refuse_unsupported(data: bytes) -> None:
     """Raise `SourceRefused` for a binary file that is known but not supported."""
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise _ole_refusal(data)
-    for magic, what in _UNSUPPORTED_SIGNATURES.items():
+    for magic, what in UNSUPPORTED_SIGNATURES.items():
         if data.startswith(magic) and not (len(magic) < 3 and _looks_like_text(data)):
-            raise unsupported_refusal(f"This is {what}.")
+            raise unsupported_refusal(what)
 
 
 def _looks_like_text(data: bytes) -> bool:

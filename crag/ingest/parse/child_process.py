@@ -161,7 +161,7 @@ def _open_input(data: bytes | Path, limits: ParseLimits) -> Iterator[IO[bytes]]:
         if size == 0:
             raise SourceRefused("empty", "The file is empty.")
         if size > limits.size:
-            raise too_large_refusal(f"is larger than the limit of {limits.size / 1_048_576:,.0f} MB")
+            raise too_large_refusal(f"The file is larger than the limit of {limits.size / 1_048_576:,.0f} MB.")
         yield file
 
 
@@ -231,8 +231,11 @@ def child_failure(child: ChildProcess, timed_out: bool, limits: ParseLimits) -> 
     child.kill()
     code = child.wait()
     if timed_out or code == _signal_exit_code("SIGXCPU"):
-        what = f"Reading the file took longer than {limits.seconds:,.0f} seconds."
-        return SourceRefused("too_slow", what, "Split it and add the parts.")
+        return SourceRefused(
+            "too_slow",
+            f"Reading the file took longer than {limits.seconds:,.0f} seconds.",
+            "Split it and add the parts.",
+        )
     if code in (
         _signal_exit_code("SIGABRT"),
         _signal_exit_code("SIGTRAP"),

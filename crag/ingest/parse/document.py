@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from crag.errors import SourceRefused
+from crag.translation import N_
 
 BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code"]
 
@@ -87,7 +88,7 @@ def choose_title(stated: str | None, blocks: Iterable[Block]) -> str:
 
 def describe_unread_pages(pages: int, reasons: Mapping[str, int]) -> str:
     """Return the user-facing note on pages that could not be read, with a count per reason."""
-    return " ".join(f"{n:,} of {pages:,} pages could not be read: {why}." for why, n in reasons.items() if n)
+    return " ".join(N_(f"{n:,} of {pages:,} pages could not be read: {why}.") for why, n in reasons.items() if n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +114,25 @@ class ParseLimits:
 
 
 def too_large_refusal(what: str) -> SourceRefused:
-    """Build the refusal of a file over a limit; `what` completes the sentence “The file …”."""
-    return SourceRefused("too_large", f"The file {what}.", "Split it and add the parts.")
+    """Build the refusal of a file over a limit; `what` is a sentence."""
+    return SourceRefused("too_large", what, "Split it and add the parts.")
 
 
 def too_much_text_refusal(limits: ParseLimits) -> SourceRefused:
     """Build the refusal of a file with more text than the limit."""
-    return too_large_refusal(f"holds more than {limits.characters:,} characters of text")
+    return too_large_refusal(f"The file has more than {limits.characters:,} characters of text.")
 
 
 def out_of_memory_refusal() -> SourceRefused:
     """Build the refusal of a file that cannot be parsed within the memory limit."""
-    return too_large_refusal("needs more memory than it may use")
+    return too_large_refusal("Reading the file needs too much memory.")
 
 
 def damaged_refusal(
-    what: str = "The file", *, use: str = "read", remedy: str = "Open it, save it again, then add it."
+    what: str = N_("The file is damaged and cannot be read."), remedy: str = N_("Open it, save it again, then add it.")
 ) -> SourceRefused:
-    """Build the refusal of a damaged file; `what` names it, `use` says what cannot be done with it."""
-    return SourceRefused("corrupt", f"{what} is damaged and cannot be {use}.", remedy)
+    """Build the refusal of a damaged file; `what` is a sentence."""
+    return SourceRefused("corrupt", what, remedy)
 
 
 def password_refusal() -> SourceRefused:

@@ -31,12 +31,12 @@ def read_image(request: ParseRequest) -> Document:
         with Image.open(io.BytesIO(request.data), formats=("PNG", "JPEG", "TIFF")) as image:
             count = getattr(image, "n_frames", 1)
             if count > request.limits.pages or image.width * image.height > _MAX_OPENED_PIXELS:
-                raise too_large_refusal("is a picture too large to be read")
+                raise too_large_refusal("The picture is too large to be read.")
             if not request.can_read_scans:
                 raise SourceRefused("no_text", "This is a picture.", INSTALL_OCR)
             pages = list(ScanReader(request).read(_grayscale_frames(image, count), count))
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise damaged_refusal("The picture", remedy="Save it again, then add it.") from error
+        raise damaged_refusal("The picture is damaged and cannot be read.", "Save it again, then add it.") from error
     blocks = tuple(plain_block(join_lines(lines, set()), n) for n, page in enumerate(pages, 1) for lines in page or ())
     late = pages.count(None)
     if not blocks and late:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 INSTALL_OCR = N_("Install Tesseract or RapidOCR to read it.")
-OCR_TIMED_OUT = "OCR took too long"
+OCR_TIMED_OUT = N_("OCR took too long")
 OcrParagraphs = list[list[str]]
 
 

@@ -40,7 +40,7 @@ def read_docx(request: ParseRequest) -> Document:
         blocks = [block for part in document.iter_inner_content() for block in _word_blocks(part)]
         title, author = document.core_properties.title, document.core_properties.author
     except (LxmlError, KeyError, ValueError, AttributeError, IndexError) as error:
-        raise damaged_refusal("The Word file") from error
+        raise damaged_refusal("The Word file is damaged and cannot be read.") from error
     return Document(choose_title(title, blocks), None, tuple(blocks), author)
 
 
@@ -87,7 +87,7 @@ def read_pptx(request: ParseRequest) -> Document:
     presentation = Presentation(io.BytesIO(request.data))
     count = len(presentation.slides)
     if count > request.limits.pages:
-        raise too_large_refusal(f"has {count:,} slides, more than the limit of {request.limits.pages:,}")
+        raise too_large_refusal(f"The file has {count:,} slides, more than the limit of {request.limits.pages:,}.")
     blocks: list[Block] = []
     for number, slide in enumerate(presentation.slides, 1):
         request.progress("Reading slide", number, count)

@@ -34,6 +34,7 @@ from crag.ingest.parse.page_layout import (
 from crag.ingest.parse.page_text import PageText, read_page_text
 from crag.ingest.parse.table_rows import table_blocks
 from crag.text.tables import table_cells, write_row
+from crag.translation import N_
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -55,10 +56,10 @@ def read_pdf(request: ParseRequest) -> Document:
     except pypdfium2.PdfiumError as error:
         raise _pdfium_refusal(error) from error
     if count > request.limits.pages:
-        raise too_large_refusal(f"has {count:,} pages, more than the limit of {request.limits.pages:,}")
+        raise too_large_refusal(f"The file has {count:,} pages, more than the limit of {request.limits.pages:,}.")
     pages = list(_read_pages(pdf, count, request))
     if all(page is None for page in pages):
-        raise damaged_refusal("The PDF")
+        raise damaged_refusal("The PDF is damaged and cannot be read.")
     seen, late = _read_by_ocr(pdf, pages, request)
     blocks = list(_document_blocks([page or PageText() for page in pages], seen, _outline_headings(pdf)))
     if not blocks:
@@ -72,15 +73,15 @@ def _unread_note(
     pages: Sequence[PageText | None], seen: Mapping[int, OcrParagraphs], late: int, request: ParseRequest
 ) -> str:
     left = sum(page is not None and page.unread and number not in seen for number, page in enumerate(pages))
-    missing = "install Tesseract" if request.rapidocr else "install Tesseract or RapidOCR"
+    missing = N_("install Tesseract") if request.rapidocr else N_("install Tesseract or RapidOCR")
     unread = {} if request.tesseract else {missing: left}
-    return describe_unread_pages(len(pages), {"damaged": pages.count(None), **unread, OCR_TIMED_OUT: late})
+    return describe_unread_pages(len(pages), {N_("damaged content"): pages.count(None), **unread, OCR_TIMED_OUT: late})
 
 
 def _pdfium_refusal(error: Any) -> SourceRefused:
     if error.err_code == _PASSWORD_ERROR:
         return password_refusal()
-    return damaged_refusal("The PDF")
+    return damaged_refusal("The PDF is damaged and cannot be read.")
 
 
 def _no_text_refusal(pages: Sequence[PageText | None], request: ParseRequest) -> SourceRefused:
@@ -88,8 +89,11 @@ def _no_text_refusal(pages: Sequence[PageText | None], request: ParseRequest) ->
     if request.can_read_scans:
         return SourceRefused("no_text", "No text was found, not even in its pictures.", selectable)
     if any(page and page.garbled for page in pages):
-        what = "The text of this PDF cannot be extracted because of its fonts."
-        return SourceRefused("no_text", what, "Install Tesseract or RapidOCR, or add a copy made another way.")
+        return SourceRefused(
+            "no_text",
+            "The text of this PDF cannot be extracted because of its fonts.",
+            "Install Tesseract or RapidOCR, or add a copy made another way.",
+        )
     return SourceRefused("no_text", "This is a scan without text.", INSTALL_OCR)
 
 

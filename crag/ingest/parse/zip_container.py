@@ -47,7 +47,7 @@ def check_zip_members(request: ParseRequest) -> frozenset[str]:
         with zipfile.ZipFile(io.BytesIO(request.data)) as archive:
             members = archive.infolist()
             if len(members) > MAX_MEMBERS:
-                raise too_large_refusal(f"holds more than {MAX_MEMBERS:,} parts")
+                raise too_large_refusal(f"The file has more than {MAX_MEMBERS:,} parts.")
             for member in members:
                 left = _count_inflated(archive, member, left, request)
             return frozenset(member.filename for member in members)
@@ -83,7 +83,7 @@ def inflate_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterato
 
 def inflated_size_refusal(limits: ParseLimits) -> SourceRefused:
     """Build the refusal of a zip file that is too large unpacked."""
-    return too_large_refusal(f"unpacks to more than {limits.inflated / 1_048_576:,.0f} MB")
+    return too_large_refusal(f"The file unpacks to more than {limits.inflated / 1_048_576:,.0f} MB.")
 
 
 def open_package(request: ParseRequest) -> ZipPackage:
@@ -98,12 +98,16 @@ def open_package(request: ParseRequest) -> ZipPackage:
 def unsupported_zip_refusal(package: ZipPackage) -> SourceRefused:
     """Build the refusal of a zip file of no supported format."""
     if package.mimetype.startswith(b"application/vnd.oasis.opendocument"):
-        return unsupported_refusal("Of OpenDocument only text (.odt) is supported.", "Save it as a PDF and add that.")
+        return unsupported_refusal(
+            "Of OpenDocument files, only text (.odt) is supported.", "Save it as a PDF and add that."
+        )
     if package.content_types:
         return unsupported_refusal(
             "This kind of Office file is not supported.", "Save it as .docx, .xlsx or .pptx and add that."
         )
-    return unsupported_refusal("This is an archive.", "Call it .zip and add it again, or unpack it and add the files.")
+    return unsupported_refusal(
+        "This is an archive.", "Rename it to .zip and add it again, or unpack it and add the files."
+    )
 
 
 def xml_parser(**options: bool) -> Any:

@@ -117,5 +117,5 @@ def test_a_question_too_long_is_folded_and_names_what_was_cut(chat, monkeypatch)
         ask(chat, long)
     assert any(fold.label == f"Show all {len(long):,} characters" for fold in chat.expander)
     assert max(len(item.value) for item in chat.markdown) < 2_000
-    assert said(chat, "from the middle were left out")
+    assert said(chat, "from the middle, were left out")
     assert any("tokens of your question left out" in bar.text for bar in chat.get("progress"))

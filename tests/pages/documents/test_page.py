@@ -339,7 +339,7 @@ def test_deleting_a_collection_says_what_goes(chat, notes, services):
 def test_documents_are_moved_and_a_second_copy_is_said(chat, notes, services):
     services.library.pipeline.add_bytes("again.md", NOTES.encode(), collection="Kitchen")
     open_dialog(chat, table.MOVE_DIALOG, [notes])
-    next(box for box in chat.selectbox if box.label == "To").set_value("Kitchen")
+    [box for box in chat.selectbox if box.label == "Collection"][-1].set_value("Kitchen")
     press(chat, "Move")
     assert said(chat, "was already there, so only one copy is kept")
     assert [source.collection for source in services.library.sources()] == ["Kitchen"]

@@ -51,7 +51,7 @@ def field(app, label):
 
 def watch(app, folder):
     field(app, "Folder of this machine").set_value(str(folder))
-    field(app, "Without these").set_value("old, *.md")
+    field(app, "Except these names").set_value("old, *.md")
     click(app, "Watch")
 
 

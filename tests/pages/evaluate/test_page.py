@@ -158,7 +158,7 @@ def test_a_threshold_is_chosen_on_the_risk_coverage_curve_and_used(chat, service
     chat.select_slider(key=f"risk-{evaluated.id}-0").set_value(wanted)
     chat.run()
     assert said(chat, "1 of 3 questions are answered")
-    assert said(chat, "it is optimistic")
+    assert said(chat, "this is optimistic")
     click(chat, "Use this threshold")
     judging = services.grading_setup(RunOptions())
     assert judging.calibrated

@@ -20,4 +20,5 @@ def test_who_has_the_link_reads_the_conversation(asked, services):
     services.sharing.remove_link(conversation.id)
     asked.run()
     assert not said(asked, "citric acid")
-    assert [one.value for one in asked.info] == ["This link leads nowhere\\. Ask who sent it for a new one\\."]
+    told = "This link is not valid\\. Ask the person who sent it for a new one\\."
+    assert [one.value for one in asked.info] == [told]
