@@ -23,7 +23,7 @@ from crag.translation import N_
 
 FileState = tuple[int, int]  # modification time in nanoseconds, size in bytes
 
-_TEMPORARY_PREFIXES = ("~$", "~wrl", ".~lock")
+_TEMPORARY_PREFIXES = ("~$", ".~lock")
 _TEMPORARY_SUFFIXES = (".part", ".partial", ".crdownload", ".download", ".tmp", ".temp", ".swp", "~")
 _TRUSTED_AFTER_NS = 2_000_000_000  # file systems record the times of folders in steps of up to two seconds
 _MAX_DEPTH = 100  # subfolders within each other: what is further below is not looked at

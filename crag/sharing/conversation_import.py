@@ -253,7 +253,7 @@ def store_conversation(database: Database, shared: SharedConversation, user: str
 def _error_location(error: ValidationError) -> str:
     """Return the location of the first error, such as “runs” no. 3 “events”, without any content of the file."""
     place = error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"]
-    return " ".join(f"no. {part + 1}" if isinstance(part, int) else f"“{part}”" for part in place[:4]) or "it"
+    return " ".join(f"no. {part + 1}" if isinstance(part, int) else f"“{part}”" for part in place[:4])
 
 
 def _conversation_row(conversation_id: str, shared: SharedConversation, user: str, file: str) -> dict[str, Any]:

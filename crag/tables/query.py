@@ -146,7 +146,7 @@ class _Query:
         rows = tuple(tuple(map(_plain_value, row)) for row in self._fetch(statement, MAX_RESULT_ROWS))
         if sum(len(cell) for row in rows for cell in row if isinstance(cell, str)) > _MAX_RESULT_LENGTH:
             raise QueryRefused(f"The query returns more than {_MAX_RESULT_LENGTH:,} characters.")
-        columns = tuple(column[0] for column in self._connection.description or ())
+        columns = tuple(column[0] for column in self._connection.description)
         used = list(dict.fromkeys(self._find_used(tree)))
         shown = tuple(self._tables[name].rows[at] for name, at in used[:MAX_USED_ROWS])
         return QueryResult(self._sql, columns, rows, total, shown, len(used))

@@ -130,6 +130,19 @@ def test_patterns_and_subfolders_choose_the_files(home, folder, choice, found):
     assert home.look().new == found
 
 
+def test_each_folder_is_looked_at_by_its_own_rules(home, folder):
+    for below, pattern in (("old", "*.txt"), ("new", "*.md")):
+        (folder / below).mkdir(exist_ok=True)
+        for name in ("b.txt", "c.md"):
+            (folder / below / name).write_text("The roof is checked in May.")
+        home.folders.add(str(folder / below), include=[pattern])
+    home.look()
+    assert [(one.path, one.preview.new) for one in home.folders.list()] == [
+        (str(folder / "old"), ["b.txt"]),
+        (str(folder / "new"), ["c.md"]),
+    ]
+
+
 def test_a_renamed_file_keeps_its_document_and_is_not_embedded_again(home, folder, watched):
     before, embedded = home.documents(), home.embedder.embedded
     (folder / "a.txt").rename(folder / "old" / "c.txt")
@@ -385,8 +398,9 @@ def test_a_paused_folder_is_left_alone_and_a_removed_one_keeps_or_loses_its_docu
     assert len(home.documents()) == 2
     home.folders.remove(watched)
     assert len(home.documents()) == 2
+    (folder / "a.txt").write_text("The lift is serviced in October.")
     folder_id = home.folders.add(str(folder))
-    assert home.look().new == ["c.txt"]  # the collection has the others already
+    assert home.look().new == ["a.txt", "c.txt"]  # the collection has the other as it is
     home.folders.remove(folder_id, with_documents=True)
     assert home.documents() == {}
     assert len(home.library.removed()) == 2

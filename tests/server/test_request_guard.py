@@ -98,6 +98,10 @@ def test_a_request_from_another_origin_is_refused(client, origin, method):
     assert "private" not in refused.text
 
 
+def test_a_request_that_names_two_origins_is_refused(client):
+    assert client.get("/media/a.png", headers=[("Origin", OWN), ("Origin", "https://evil.example")]).status_code == 403
+
+
 @pytest.mark.parametrize("origin", OTHERS)
 def test_a_socket_from_another_origin_is_refused_even_with_the_token(client, origin):
     with pytest.raises(WebSocketDisconnect):

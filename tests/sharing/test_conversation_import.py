@@ -35,8 +35,8 @@ NO_CONVERSATIONS = [
     (b'{"a": NaN}', "not a conversation"),
     (b'{"format": "crag-backup", "version": 1}', "not a conversation"),
     (b'{"format": "crag-conversation", "version": 2}', "version 2"),
-    (b'{"format": "crag-conversation", "version": 1}', "cannot be read"),
-    (b'{"format": "crag-conversation", "version": "1"}', "cannot be read"),
+    (b'{"format": "crag-conversation", "version": 1}', ": “exported_at” cannot be read"),
+    (b'{"format": "crag-conversation", "version": "1"}', ": “version” cannot be read"),
     (DEEP, "not a conversation that was exported"),
 ]
 
@@ -89,7 +89,7 @@ CHANGES = {
     ),
     "a question below a question": set_value("messages", 2, "parent", 1),
     "a number for two messages": set_value("messages", 2, "id", 1),
-    "a number for two runs": set_value("runs", 1, "id", 1),
+    "a number for two runs": lambda document: document["runs"].append(copy.deepcopy(document["runs"][0])),
     "an answer without a run": set_value("messages", 1, "run", None),
     "an answer that is nowhere": set_value("messages", 1, "run", 77),
     "one answer for two questions": set_value("messages", 1, "run", 4),

@@ -326,6 +326,9 @@ def test_a_collection_is_for_its_owner_alone_until_it_is_shared(people):
     assert SECRET not in people.ask(people.ben)
     with pytest.raises(NotFound):
         ben.access("ann/Birds")
+    ann.delete_collection("ann/Birds")
+    assert people.source.id in {one.id for one in ann.removed()}
+    assert people.of(people.admin).library.removed() == []
 
 
 def test_a_public_collection_is_read_by_everyone_and_changed_by_its_owner(people):

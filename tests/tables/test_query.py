@@ -171,6 +171,7 @@ HOSTILE = [
     "SELECT CAST('x' AS main.other)",
     "SELECT 'x'::BLOB",
     "SELECT CAST('a' AS ENUM('a'))",
+    "SELECT #1 FROM table_1",
     "SELECT $1",
     "SELECT ?",
     "PIVOT table_1 ON boat USING sum(price)",

@@ -61,6 +61,11 @@ def test_a_label_is_one_short_visible_line():
     assert sanitization.strip_invisible("می‌خواهم") == "می‌خواهم"
 
 
+@pytest.mark.parametrize(("title", "shown"), [("Report", "Report"), ("\u200b\u202e", "Untitled")])
+def test_a_dialog_always_has_a_title(title, shown):
+    assert markdown.escape_title(title) == shown
+
+
 def test_a_long_title_keeps_its_end_and_its_page():
     shown = markdown.escape_place(f"Annual report {'of everything ' * 20}second half", "p. 12", 60).replace("\\", "")
     assert shown.startswith("Annual report")
