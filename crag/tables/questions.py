@@ -113,6 +113,8 @@ class _QueryWriter(QueryScope):
                 return self._write_aggregate("sum")
             if has_words(asked.question, "wording", "compare"):
                 return None
+        if has_words(asked.question, "wording", "how_much") and not set(asked.numbers).intersection(shown):
+            return None
         columns = dict.fromkeys([label, *shown, *(one for one in compared if one)])
         return self.query("filter", ", ".join(column.quoted for column in columns), measure=measure)
 

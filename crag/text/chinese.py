@@ -53,7 +53,9 @@ _REASON = lazy_regex(
     "因|由[於于]|以免|以便|為了|为了|否[則则]|[導导]致|使|故|所以|以致|避免|防止|[緣缘]|受|[讓让]|之後|以後|鑑於|鉴于|出[於于]|基[於于]|容易|[會会]"
 )
 _TITLES = "(?:医生|醫生|大夫|[护護][士师師]|[药藥][师師]|老[师師]|教[练練]|律[师師]|主任|[经經]理)"
+_COLOUR = (lazy_regex("[颜顏]色|什[么麼]色"), lazy_regex("色|[红紅黄黃蓝藍绿綠白黑灰紫橙棕金银銀]"))
 _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
+    _COLOUR,
     (  # a name before the title, not a kind such as 全科医生
         lazy_regex(rf"哪[位个個名]{_TITLES}|{_TITLES}是[谁誰]"),
         lazy_regex(
@@ -178,8 +180,23 @@ def _is_focus(question: str, at: int, word: str) -> bool:
     return bool(asking) or not rest.strip("？? 。")
 
 
+_SAME_CLASSIFIERS = ("个個名位人口", "辆輛台臺部", "间間所家个個", "次回场場", "本册冊部", "元块塊")
+_COUNTED = lazy_regex(rf"(?:多少|[幾几])({_CLASSIFIER})(?=[\u4e00-\u9fff？?]|$)")
+
+
+def _counts_in(question: str, text: str) -> bool:
+    """Return whether a text counts with the classifier that a question asks with: 36个 for 几个."""
+    counted = _COUNTED.search(question)
+    if not counted:
+        return True
+    same = {counted[1], *next((group for group in _SAME_CLASSIFIERS if counted[1] in group), "")}
+    return bool(re.search(rf"{_NUMBER}\s?[余餘多]?[{''.join(sorted(same))}]", text))
+
+
 def states_value(question: str, text: str) -> bool:
     """Return whether a text holds a value of the kind that the question asks for."""
+    if not _counts_in(question, text):
+        return False
     asked = set(_FIGURE.findall(question))
     bare = _FIGURE.sub(lambda found: "" if found[0] in asked else found[0], text)
     kind = next((value for asking, value in _VALUE_PATTERNS if asking.search(question)), None)

@@ -71,6 +71,7 @@ _CJK_QUALIFIERS = (  # words of a question of which its answer must hold one of 
     lazy_regex("평균|平均|均[价價值]"),
 )
 _LATIN = lazy_regex(r"[A-Za-z][A-Za-z\d-]*")
+_NUMBERED = lazy_regex(r"\d+(?:학년|반|층|동|호선|호|조|급|과|관|[楼樓层層栋棟号號班室级級])(?![가-힣\d])")  # 3반, 2楼
 _LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
     (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
     for asking, label in (
@@ -373,7 +374,7 @@ def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
     if _cjk_reader(asked) is korean:
         words = korean.find_missing_words(asked, text, around)
         states = _holds_value(question, text) and (question.answer_type != "person" or may_hold_value(question, text))
-        states = states and not korean.lacks_reason(asked, text)
+        states = states and korean.states_value(asked, text) and not korean.lacks_reason(asked, text)
     else:
         words = chinese.find_missing_words(asked, whole) + chinese.find_missing_letters(asked, whole)
         parts = (asked, *(part.text for part in split_question(replace(question, text=asked))))
@@ -391,7 +392,8 @@ def _find_missing_figures(question: str, text: str) -> tuple[str, ...]:
         for found in _FIGURE.findall(_LATIN.sub(" ", question))
         if not re.search(rf"(?<![\d.,]){re.escape(found)}(?!\d|[.,]\d)", low)
     )
-    return (*figures, *(word for word in _LATIN.findall(question) if word.casefold() not in low))
+    numbered = (pair for pair in _NUMBERED.findall(question) if pair not in text)
+    return (*figures, *numbered, *(word for word in _LATIN.findall(question) if word.casefold() not in low))
 
 
 def holds_topic(question: AnalyzedQuestion, word: str, parts: Sequence[str], text: str, held: frozenset[str]) -> bool:

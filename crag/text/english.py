@@ -72,6 +72,34 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
                 r"|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b(?! (?:days?|weeks?|months?|years?))"
             ),
         ),
+        (r"\bwhat number\b.*\b(?:ring|call|phone|dial|text)\b", r"\d(?:[ ()/.-]{0,2}\d){4}"),
+        (
+            (
+                r"\b(?:what|which) (?:dos(?:e|age)|amount|fee|price|percentage|temperature|speed|distance|weight|height"
+                r"|length|deposit|fine|discount|salary|wage|allowance|voltage|pressure)\b"
+            ),
+            rf"\d|\b(?:{SEVERAL}|one|half|none|free)\b",
+        ),
+        (
+            r"\bcolou?rs?\b",
+            (
+                r"\b(?:colou?r|red|blue|green|yellow|white|black|gr[ea]y|orange|purple|violet|pink|brown|gold|silver|beige"
+                r"|cream|turquoise|amber|scarlet|crimson|navy)"
+            ),
+        ),
+        (
+            r"\b(?:take[ns]?|taking|took) over\b|\bsucceed(?:s|ed)?\b",
+            r"\b(?:(?:take[ns]?|taking|took|hand(?:s|ed)?) over|succe|replac|follow|new)",
+        ),
+        (
+            r"\bhow many (?:people|persons|participants)\b",
+            (
+                r"\b(?:people|persons?|participants?|members?|guests?|children|pupils|students?|adults?|men|women|players?"
+                r"|visitors?|passengers?|residents?|inhabitants?|population|lives?|lived|dead|deaths?|died|killed|injured"
+                r"|wounded|casualties|employ\w*|workers|staff|soldiers|troops|crowd|audience|capacity|seats?|spectators"
+                r"|fans|refugees|citizens|immigrants|speak\w*|victims|households|families|attend\w*|up to)\b"
+            ),
+        ),
         (r"\b(?:(?:tele)?phone|fax|mobile) numbers?\b", r"\d(?:[ ()/.-]{0,2}\d){4}"),
         (r"\be-?mail(?: address(?:es)?)?\W*$", r"\w@\w"),
         (
@@ -119,6 +147,10 @@ _ASKS_COMPANY = lazy_regex(
     r"\b(?:which|what) (?:[a-z]+ )?(?:company|firm|bank|insurer|supplier|manufacturer|contractor|agency|brand)\b",
     re.IGNORECASE,
 )
+_ASKS_NAME = lazy_regex(
+    r"\bname of\b|[’']s name\b|\bwhat (?:is|was|are|were) .{1,60} (?:called|named)\W*$", re.IGNORECASE
+)
+_WHAT_DID = lazy_regex(r"\b(?:what|which) ([a-z]{3,}) (?:did|does|do|has|have|had|will)\b", re.IGNORECASE)
 _CAPITALISED = lazy_regex(r"\b[A-Z][\w’'&-]*")
 _NAMELESS = lazy_regex(r"\W*(?:we|you|i|they|he|she|it)\b", re.IGNORECASE)
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
@@ -311,6 +343,7 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
 
     It must also speak of the kind of thing that is asked for.
     """
+    is_kind_open = question.answer_type not in SINGLE_VALUE_TYPES
     if any(asks.search(question.text) and not needed.search(quoted.text) for asks, needed in _NEEDED):
         return False
     if (term := find_term(question.text)) and not defines(term, quoted.text):
@@ -321,13 +354,15 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
             return False
     if (kind := _ASKS_WHICH.match(question.text)) and _counts_only(kind[1], quoted):
         return False
-    if _ASKS_COMPANY.search(question.text) and not _names_other(question, quoted.text):
+    asks_name = _ASKS_COMPANY.search(question.text) or _ASKS_NAME.search(question.text)
+    if asks_name and not _names_other(question, quoted.text):
+        return False
+    if is_kind_open and (kind := _WHAT_DID.search(question.text)) and _leaves_unspecified(kind[1], quoted.text):
         return False
     if (kind := _WHICH_ONE.match(question.text)) and _NAMELESS.match(quoted.text) and kind[1] not in quoted.text:
         return False
     if _ASKS_PRICE.search(question.text) and _prices_something_else(question, quoted):
         return False
-    is_kind_open = question.answer_type not in SINGLE_VALUE_TYPES
     return not is_kind_open or _names_kind(question, f"{quoted.text} {quoted.context}", embedder)
 
 
@@ -336,6 +371,13 @@ def _names_other(question: AnalyzedQuestion, text: str) -> bool:
     found = (one[0] for one in _CAPITALISED.finditer(text) if one.start() and text[one.start() - 2] not in ".!?")
     terms = (set(extract_terms(word)) for word in found)
     return any(named and question.weights.keys().isdisjoint(named) for named in terms)
+
+
+def _leaves_unspecified(noun: str, text: str) -> bool:
+    """Return whether a text mentions an operation, say, without telling which one it is."""
+    mention = rf"\b(?:an?|the|his|her|its|their|our|your|my|some|any) {noun}\b"
+    told = r"(?! (?:called|named|of|for|is|was|in|on|to)\b|[:(])"
+    return bool(re.search(mention + told, text, re.IGNORECASE))
 
 
 def _counts_only(kind: str, quoted: Quotation) -> bool:

@@ -114,6 +114,46 @@ def lacks_reason(question: str, text: str) -> bool:
     return bool(_ASKS_WHY.search(question)) and not _REASON.search(text)
 
 
+_COUNTER = (
+    "석|명|개|대|권|층|회|번|분|시간|개월|년|살|세|마리|병|장|곳|가지|인분|원|퍼센트|과목|학점|점|쪽|페이지|채|그루"
+)
+_COUNTED = lazy_regex(rf"몇 ?({_COUNTER})(?![가-힣]{{0,1}}에서)")
+_SAME_COUNTERS = (
+    "명 인 사람 분",
+    "개 가지 곳",
+    "회 번 차례",
+    "살 세",
+    "퍼센트 %",
+    "분 시간",
+    "년 개월",
+    "쪽 페이지",
+    "점 학점",
+)
+_NUMERAL = r"(?:\d[\d,.]*|[한두세네]|서너|다섯|여섯|일곱|여덟|아홉|열|스[무물]|[일이삼사오육칠팔구십백천만]+)"
+_ASKS_COLOUR = lazy_regex("(?:무슨|어떤|어느) ?색|색깔?[은이]? ?(?:뭐|무엇)")
+_ASKS_NAME = lazy_regex(
+    r"([가-힣]{2,}(?: (?:선생님|교수|과장|부장|팀장))?)(?:님)?의? ?(?:이름|성함|성명)[은이]? ?(?:뭐|무엇|어떻게)"
+)
+
+
+def states_value(question: str, text: str) -> bool:
+    """Return whether a text counts with the word that a question counts with, or states the colour or name asked for.
+
+    True if the question asks for something else, and of a table row, whose column may name what is counted.
+    """
+    if "|" in text:
+        return True
+    if counted := _COUNTED.search(question):
+        same = {counted[1]}.union(*(group.split() for group in _SAME_COUNTERS if counted[1] in group.split()))
+        return bool(re.search(rf"{_NUMERAL} ?(?:여 ?)?(?:{'|'.join(sorted(same, key=len, reverse=True))})", text))
+    if _ASKS_COLOUR.search(question):
+        return "색" in text
+    if named := _ASKS_NAME.search(question):
+        title = re.escape(named[1].split()[-1].removesuffix("님"))
+        return bool(re.search(rf"{title}(?:님)?[은는이]? ?[:：]? ?[가-힣]{{3}}(?![가-힣])|[가-힣]{{3}} {title}", text))
+    return True
+
+
 def names_word(word: str, text: str) -> bool:
     """Return whether a text holds a noun itself, be it in a compound."""
     return _is_held(_Topic(word, is_verb=False), _read_text(text), with_synonyms=False)

@@ -131,7 +131,10 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
             r"(?<![\d.,])\d[\d.,]*\s?[천만]?\s?(?:미터|킬로|센티|밀리|[ckm]?m|피트|마일|해리|[리척자층])",
         ),
         (
-            r"(?:비용?|요금|가격|금액|값|임대료|월세|보증금|연봉|월급|급여|수당|벌금|과태료)[은는이가]? 얼마",
+            (
+                r"(?:비용?|요금|가격|금액|값|임대료|월세|보증금|연봉|월급|급여|수당|벌금|과태료)[은는이가]?"
+                r"(?: [^?]{1,15})? 얼마"
+            ),
             _KOREAN_MONEY,
         ),
     )
@@ -168,21 +171,24 @@ _CHANGED_BY = lazy_regex(
     r"\b(?:shorten|reduc|extend|prolong|lengthen|increas|decreas|rais|lower|cut)\w*\b[^.;]{0,40}\bby (?:\w+ ){0,2}$",
     re.IGNORECASE,
 )
+_ASKS_LENGTH = lazy_regex(r"\bhow long (?:does|do|did|will)\b.*\b(?:take|last)\b", re.IGNORECASE)
+_DEADLINE = lazy_regex(rf"{_CHANGED_BY.pattern}|\b(?:within|every|after|before) (?:\w+ ){{0,2}}$", re.IGNORECASE)
 _COUNTED = lazy_regex(r"\bhow many (?:\w+ ){0,2}?([a-z]{3,}s)\b(?! [a-z]{3,}s\b)", re.IGNORECASE)
 
 
 def find_quantities(question: str, text: str) -> list[re.Match[str]] | None:
     """Return the quantities of the kind asked for in a text; None if the question may mean any figure.
 
-    "Shortens it by 30 minutes" does not say how long it takes.
+    "Shortens it by 30 minutes" does not say how long it takes, nor does "within 21 days".
     """
     holds = next((holds for asks, holds in _MEASURES if asks.search(question)), None)
     if holds is None:
         return None
+    other = _DEADLINE if _ASKS_LENGTH.search(question) else _CHANGED_BY
     return [
         found
         for found in holds.finditer(text)
-        if not _CHANGED_BY.search(text, max(0, found.start() - _CHANGE_LENGTH), found.start())
+        if not other.search(text, max(0, found.start() - _CHANGE_LENGTH), found.start())
     ]
 
 
