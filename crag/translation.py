@@ -1,6 +1,6 @@
 """Texts of the screen in the user's language.
 
-English texts in the code are the keys. `_` translates where a text is drawn; `N_` marks a constant that is translated
+English texts in the code are the keys. `_` translates where a text is drawn; `N_` marks a text that is translated
 later. What is stored stays English: `translate_text` translates such a text when it is drawn, values included.
 A language is one file, `translations/<language>/LC_MESSAGES/crag.po`.
 """
@@ -94,7 +94,7 @@ def ngettext(singular: str, plural: str, number: int) -> str:
 
 
 def N_(message: str) -> str:  # noqa: N802 — the usual name
-    """Mark a constant as a text to translate, and return it unchanged."""
+    """Mark a text to translate where it is drawn, and return it unchanged; its values may be filled in already."""
     return message
 
 

@@ -70,7 +70,7 @@ def build_options(caller: Caller, options: AnswerOptions, web: WebMode = "off") 
     if options.preset:
         presets = preferences.presets()
         if options.preset not in presets:
-            raise BadRequest(f"There is no preset “{options.preset}”.", f"There are: {', '.join(presets)}.")
+            raise BadRequest(f"There is no preset “{options.preset}”.", f"Presets: {', '.join(presets)}.")
         changes |= {**presets[options.preset], "preset": options.preset}
     chosen = replace(preferences.options(changes), web=web, collection=options.collection)
     if options.route != "auto":

@@ -118,7 +118,7 @@ async def test_a_folder_of_this_machine_is_added_without_what_is_no_file(applica
         (
             "ask",
             {"question": "Why?", "collection": "Nowhere"},
-            "There is no collection “Nowhere”. There are: Documents.",
+            "There is no collection “Nowhere”. Collections: Documents.",
         ),
         ("search", {"query": "x", "collection": "Nowhere"}, "There is no collection “Nowhere”."),
         ("list_documents", {"collection": "Nowhere"}, "There is no collection “Nowhere”."),

@@ -93,7 +93,7 @@ def lose(_texts, _size):
         (lambda texts, size: [[float("nan")] * size for _ in texts], "values that are not numbers"),
         (lambda texts, size: [[0.0] * size for _ in texts], "all zeros"),
         (lambda texts, size: [[1.0] * 5 for _ in texts], "do not have 768 dimensions"),
-        (lambda texts, size: [[1.0] * size for _ in texts][1:], "are 0 for 1 text,"),
+        (lambda texts, size: [[1.0] * size for _ in texts][1:], "are 0 for 1 text"),
         (lose, "could not embed this text"),
     ],
     ids=["not numbers", "zero", "another size", "too few", "closed"],
