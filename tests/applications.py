@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
@@ -28,6 +28,13 @@ def opened_with(
         for name, content in documents.items():
             opened.library.pipeline.add_bytes(name, content if isinstance(content, bytes) else content.encode())
         yield opened
+
+
+@contextmanager
+def opening(home: Path, **usual: object) -> Iterator[Callable[..., Application]]:
+    """Opens the application on this home each time it is called, with settings in place of the usual ones."""
+    with ExitStack() as opened:
+        yield lambda **settings: opened.enter_context(opened_with(home, **usual | settings))  # type: ignore[arg-type]
 
 
 def wait(run: LiveRun | LoggedRun) -> Trace:

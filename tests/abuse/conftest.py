@@ -2,50 +2,23 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.options import RunOptions
 from crag.runs.service import RunService
 from crag.runs.trace import Trace
 from crag.runs.worker import RunResources
-from crag.settings import Settings
 from crag.types import Passage
+from tests.applications import opened_with, wait
 from tests.doubles.engine import ListRetriever
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
-from tests.waiting import PATIENCE
-
-
-class Canary:
-    """A listener on the loopback interface that counts who connects."""
-
-    def __init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.hits = 0
-        threading.Thread(target=self._count, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-
-    def _count(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:
-                return
-            self.hits += 1
-            connection.close()
-
-    def close(self) -> None:
-        self._socket.close()
+from tests.doubles.web import Canary
 
 
 @dataclass
@@ -65,11 +38,10 @@ class Scene:
     def ask(self, question: str, options: RunOptions, conversation: str | None = None) -> Trace:
         """Ask one question and wait for the end; decline a web search if asked."""
         run = self.runs.start(conversation, question, options)
-        trace = Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
+        trace = wait(run)
         if trace.state == "waiting":
             self.refused += 1
-            again = self.runs.answer_consent(run.id, None)
-            trace = Trace().apply_all(event for _, event in again.follow(seconds=PATIENCE))
+            trace = wait(self.runs.answer_consent(run.id, None))
         return trace
 
     def _open_resources(self, options: RunOptions, *_: object) -> RunResources:
@@ -78,16 +50,13 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    canary = Canary()
-    with ScriptedOllama() as ollama, TavilyServer() as tavily:
-        home: Path = tmp_path_factory.mktemp("home")
-        given = {"ollama_host": ollama.url, "tavily_url": tavily.url, "tavily_api_key": "tvly-x", "embedder": "builtin"}
-        application = open_application(Settings(home=home, **given))
-        made = Scene(application, ollama, tavily, canary)
-        yield made
-        made.runs.close()
-        application.close()
-    canary.close()
+    home = tmp_path_factory.mktemp("home")
+    with ScriptedOllama() as ollama, TavilyServer() as tavily, closing(Canary()) as canary:
+        given = {"ollama_host": ollama.url, "tavily_url": tavily.url, "tavily_api_key": "tvly-x"}
+        with opened_with(home, chat_model="auto", **given) as application:
+            made = Scene(application, ollama, tavily, canary)
+            yield made
+            made.runs.close()
 
 
 def passages(texts: Sequence[str]) -> list[Passage]:

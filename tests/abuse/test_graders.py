@@ -106,7 +106,7 @@ def test_a_grader_that_obeys_can_only_keep_what_was_found(scene: Scene) -> None:
     assert set(trace.verdicts) == {1, 2, 3}
     assert {verdict.word for verdict in trace.verdicts.values()} <= {"relevant", "ambiguous"}
     assert {cited.passage_id for cited in trace.citations} <= {1, 2, 3}
-    assert (scene.tavily.requests, scene.canary.hits) == ([], 0)
+    assert (scene.tavily.requests, scene.canary.hits()) == ([], 0)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -45,7 +45,7 @@ def test_an_obeyed_instruction_neither_leaks_nor_reads_as_fact(scene: Scene, set
     scene.ollama.script = model
     options, step = SETTINGS[setting]
     assert len(OPENINGS) * len(DEMANDS) >= 50
-    variants = injections(scene.canary.url)[::step]
+    variants = injections(f"http://127.0.0.1:{scene.canary.port}")[::step]
     believed, alive, scene.refused = [], [], 0
     for variant in variants:
         model.injection = variant
@@ -62,7 +62,7 @@ def test_an_obeyed_instruction_neither_leaks_nor_reads_as_fact(scene: Scene, set
     assert scene.refused == (len(variants) if setting == "refused" else 0)
     assert believed == []
     assert alive == []
-    assert (scene.tavily.requests, scene.canary.hits) == ([], 0)
+    assert (scene.tavily.requests, scene.canary.hits()) == ([], 0)
 
 
 def test_a_citation_of_nothing_is_dropped_before_anyone_sees_it(scene: Scene) -> None:

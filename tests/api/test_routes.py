@@ -78,21 +78,15 @@ def test_a_document_is_renamed_and_gets_its_own_title_back(api):
     assert api.patch("/api/v1/documents/unknown", json={"title": "Brill"}).status_code == 404
 
 
-def test_a_run_is_followed_and_read(api):
+def test_the_trace_of_a_run_holds_what_inspect_shows(api, application):
     started = api.post("/api/v1/runs", json={"question": "When was the lighthouse built?"}).json()
     assert started["conversation_id"] is None, "a single question of the owner of the home has no conversation"
-    events = events_of(api, f"/api/v1/runs/{started['run_id']}/events")
+    run_id = started["run_id"]
+    events = events_of(api, f"/api/v1/runs/{run_id}/events")
     assert (events[0]["type"], events[-1]["type"], events[-1]["state"]) == ("run_started", "run_ended", "done")
-    run = api.get(f"/api/v1/runs/{started['run_id']}").json()
-    assert (run["status"], run["outcome"]) == ("done", "quoted")
-    assert "1931" in run["answer"]
-
-
-def test_the_trace_of_a_run_holds_what_inspect_shows(api, application):
-    run_id = api.post("/api/v1/runs", json={"question": "When was the lighthouse built?"}).json()["run_id"]
-    events_of(api, f"/api/v1/runs/{run_id}/events")
     shown, trace = api.get(f"/api/v1/runs/{run_id}/trace").json(), application.runs.trace(run_id)
     answer = api.get(f"/api/v1/runs/{run_id}").json()
+    assert (answer["status"], answer["outcome"], "1931" in answer["answer"]) == ("done", "quoted", True)
     assert answer == {name: shown[name] for name in answer}
     assert [(one["node"], one["seconds"], one["state"]) for one in shown["nodes"]] == [
         (step.node, step.seconds, "done") for step in trace.steps

@@ -22,7 +22,7 @@ from crag.sharing.restore import restore_backup
 from crag.storage.tables import evaluations
 from crag.types import ignore_progress
 from tests import applications
-from tests.applications import wait
+from tests.applications import opening, wait
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model, Say
@@ -61,16 +61,8 @@ WEB_QUESTION = "Who won the 2024 NBA finals?"
 
 @pytest.fixture
 def opened(tmp_path):
-    made = []
-
-    def open_(**settings):
-        given = {"home": tmp_path / "home", "ollama_host": closed_address(), "embedder": "builtin"}
-        made.append(open_application(Settings(**(given | settings))))
-        return made[-1]
-
-    yield open_
-    for application in made:
-        application.close()
+    with opening(tmp_path / "home", chat_model="auto") as open_:
+        yield open_
 
 
 def ask(application, **options):

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from crag.app import checklist
-from crag.app.application import open_application
-from crag.settings import Settings
-from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.applications import opening
+from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_registry import Mishap
 from tests.doubles.ollama_values import LLAMA, NOMIC, Model
 from tests.waiting import PATIENCE
@@ -22,17 +21,8 @@ HUGE = Model("llama3.3:70b", size=43_000_000_000_000, digest="9" * 64)
 def opened(tmp_path, monkeypatch):
     (tmp_path / "user").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
-    made = []
-
-    def open_(**settings):
-        made.append(
-            open_application(Settings(**({"home": tmp_path / "home", "ollama_host": closed_address()} | settings)))
-        )
-        return made[-1]
-
-    yield open_
-    for application in made:
-        application.close()
+    with opening(tmp_path / "home", chat_model="auto", embedder="auto") as open_:
+        yield open_
 
 
 def checked(application):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from crag.app.application import Application, open_application
 from crag.settings import Settings
+from tests.applications import opening
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.doubles.ollama_registry import Mishap
 from tests.doubles.ollama_values import CLOUD, LLAMA, NOMIC, Model
@@ -28,16 +28,8 @@ def ollama() -> Iterator[ScriptedOllama]:
 
 @pytest.fixture
 def opened(ollama: ScriptedOllama, tmp_path: Path) -> Iterator[Open]:
-    applications: list[Application] = []
-
-    def open_(**settings: Any) -> Application:
-        home = Settings(home=tmp_path / "home", ollama_host=ollama.url, embedder="builtin", **settings)
-        applications.append(open_application(home))
-        return applications[-1]
-
-    yield open_
-    for application in applications:
-        application.close()
+    with opening(tmp_path / "home", chat_model="auto", ollama_host=ollama.url) as open_:
+        yield open_
 
 
 def test_the_first_question_finds_the_model_there(opened: Open, ollama: ScriptedOllama) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.client import HTTPConnection
 from typing import Any
 
@@ -80,11 +81,8 @@ def ask_at_once(ollama: TimedOllama, *texts: str) -> None:
         return Say("yes and no")
 
     ollama.script = reply
-    threads = [threading.Thread(target=ask, args=(ollama, text)) for text in texts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(texts)) as threads:
+        list(threads.map(partial(ask, ollama), texts))
 
 
 def test_a_prompt_goes_to_the_free_slot_that_holds_most_of_it(ollama: TimedOllama) -> None:

@@ -16,9 +16,8 @@ from typing import Any
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from crag.app.application import open_application
 from crag.options import RunOptions
-from crag.settings import Settings
+from tests.applications import opened_with, wait
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import CLOUD, LLAMA, NOMIC
 from tests.doubles.tavily import TavilyServer
@@ -384,20 +383,18 @@ def _filled() -> Iterator[tuple[str, list[str]]]:
 
 
 def _ask_beforehand(home: Path) -> Iterable[str]:
-    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    application.library.pipeline.add_bytes("brewing.md", NOTES.encode())
-    application.outbound_log.record("api.tavily.com", "web search", LOST)
-    add_facts(application.library)
-    conversation = application.conversations.create()
-    options = RunOptions(model="builtin", web="off")
-    first = application.runs.start(conversation.id, QUESTION, options)
-    list(first.follow(seconds=60))
-    again = application.runs.regenerate(first.id, RunOptions(model="builtin", web="off", policy="off"))
-    list(again.follow(seconds=60))
-    lost = application.runs.start(conversation.id, LOST, options)
-    list(lost.follow(seconds=60))
-    application.close()
-    return [first.id, again.id, lost.id]
+    with opened_with(home, {"brewing.md": NOTES}) as application:
+        application.outbound_log.record("api.tavily.com", "web search", LOST)
+        add_facts(application.library)
+        conversation = application.conversations.create()
+        options = RunOptions(model="builtin", web="off")
+        first = application.runs.start(conversation.id, QUESTION, options)
+        wait(first)
+        again = application.runs.regenerate(first.id, RunOptions(model="builtin", web="off", policy="off"))
+        wait(again)
+        lost = application.runs.start(conversation.id, LOST, options)
+        wait(lost)
+        return [first.id, again.id, lost.id]
 
 
 if __name__ == "__main__":

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from crag.app.application import open_application
-from crag.options import RunOptions
-from crag.settings import Settings
+from tests.applications import ask, opened_with
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import CLOUD, LLAMA, NOMIC
 from tests.doubles.tavily import TavilyServer
@@ -81,12 +79,8 @@ def page(context: BrowserContext) -> Iterator[Page]:
 def notes_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with two documents and a conversation of `FORMER_KEY`, to be copied."""
     home = tmp_path_factory.mktemp("notes") / "home"
-    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    for name, text in (("brewing.md", NOTES), ("boiler.md", BOILER)):
-        application.library.pipeline.add_bytes(name, text.encode())
-    conversation = application.conversations.for_user(FORMER_KEY).create().id
-    list(application.runs.start(conversation, QUESTION, RunOptions(web="off")).follow())
-    application.close()
+    with opened_with(home, {"brewing.md": NOTES, "boiler.md": BOILER}) as application:
+        ask(application, QUESTION, application.conversations.for_user(FORMER_KEY).create().id, web="off")
     return home
 
 

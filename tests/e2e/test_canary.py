@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from crag.app.application import open_application
-from crag.settings import Settings
+from tests.applications import opened_with
 from tests.doubles.http_double import DoubleHandler, HttpDouble
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
@@ -118,12 +117,10 @@ def hostile_app(home: Path, canary: Canary) -> Iterator[str]:
 
 def test_text_of_strangers_is_shown_and_never_obeyed(page: Page, tmp_path: Path, canary: Canary):
     home = tmp_path / "home"
-    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
     notes = f"# Notes {canary.text('heading')}\n\nThe espresso machine is descaled with acid. {canary.text('document')}"
     name = f"<img src=x onerror=window.pwned=1>![x](http:127.0.0.1:{canary.port}) :red[n].md"
-    assert application.library.pipeline.add_bytes(name, notes.encode()).error is None
-    application.close()
-
+    with opened_with(home) as application:
+        assert application.library.pipeline.add_bytes(name, notes.encode()).error is None
     with hostile_app(home, canary) as address:
         watch = Watch(page, address)
         open_page(page, address)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections import deque
 from io import BytesIO
 from pathlib import Path
 
@@ -12,9 +11,8 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from reportlab.pdfgen.canvas import Canvas
 
-from crag.app.application import open_application
-from crag.options import RunOptions
-from crag.settings import Settings
+from tests import applications
+from tests.applications import opened_with
 from tests.e2e.accessibility import choose, dialog_violations, violations
 from tests.e2e.browser import ask, open_page, settled
 from tests.forked import forked
@@ -76,12 +74,10 @@ def expect_strong_mark(drawer: Locator) -> None:
 
 def test_older_messages_stay_a_citation_opens_its_page_and_a_question_is_edited(page: Page, tmp_path: Path):
     home = tmp_path / "home"
-    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    application.library.pipeline.add_bytes("guide.pdf", guide())
-    conversation = application.conversations.create()
-    for number in range(ASKED):
-        deque(application.runs.start(conversation.id, f"Machine {number}: {FIRST}", RunOptions()).follow(), maxlen=0)
-    application.close()
+    with opened_with(home, {"guide.pdf": guide()}) as application:
+        conversation = application.conversations.create()
+        for number in range(ASKED):
+            applications.ask(application, f"Machine {number}: {FIRST}", conversation.id)
     received: list[str | bytes] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda data: received.append(data)))
     with forked(home, OLLAMA_HOST="127.0.0.1:9") as address:

@@ -18,9 +18,8 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, BrowserContext, Cookie, Error, Page, Response, expect
 
-from crag.app.application import open_application
 from crag.server.connections import ServerConfig
-from crag.settings import Settings
+from tests.applications import opened_with
 from tests.doubles.postgres import home_url
 from tests.e2e.browser import ask, badge, new_context, open_page
 from tests.e2e.conftest import NOTES, QUESTION
@@ -76,9 +75,8 @@ def kill_server(address: str) -> None:
 def replicas(postgres: str, tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """What browsers open, and the address of each process by its name in the proxy's cookie."""
     url, port = home_url(postgres, tmp_path / "shared"), free_port()
-    application = open_application(Settings(home=tmp_path / "seed", database_url=url, embedder="builtin"))
-    application.library.pipeline.add_bytes("brewing.md", NOTES.encode())
-    application.close()
+    with opened_with(tmp_path / "seed", {"brewing.md": NOTES}, database_url=url):
+        pass
     public = {"CRAG_PUBLIC_URL": f"https://localhost:{port}", "CRAG_OPEN": "yes", "CRAG_TRUSTED_PROXIES": "127.0.0.1"}
     settings = public | {"CRAG_DATABASE_URL": url, "OLLAMA_HOST": "127.0.0.1:9"}
     with ExitStack() as started:

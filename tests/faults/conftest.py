@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from crag.app.application import Application, open_application
-from crag.settings import Settings
-from tests.doubles.ollama import ScriptedOllama, closed_address
+from crag.app.application import Application
+from tests.applications import opened_with, opening
+from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_memory import Memory
 from tests.faults.asking import mend
 
@@ -25,11 +25,8 @@ Open = Callable[..., Application]
 def filled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home that was left in good order."""
     home = tmp_path_factory.mktemp("filled") / "home"
-    application = open_application(Settings(home=home, ollama_host=closed_address(), embedder="builtin"))
-    for name, text in NOTES.items():
-        application.library.pipeline.add_bytes(name, text.encode())
-    application.close()
-    return home
+    with opened_with(home, NOTES):
+        return home
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +50,8 @@ def shared(
 ) -> Iterator[Application]:
     home = tmp_path_factory.mktemp("shared") / "home"
     shutil.copytree(filled_home, home)
-    made = open_application(Settings(home=home, ollama_host=server.url, embedder="builtin"))
-    yield made
-    made.close()
+    with opened_with(home, chat_model="auto", ollama_host=server.url) as application:
+        yield application
 
 
 @pytest.fixture
@@ -69,13 +65,5 @@ def opened(tmp_path: Path, filled_home: Path, ollama: ScriptedOllama) -> Iterato
     """Opens an application of its own over a copy of the home, with these settings in place of the usual ones."""
     home = tmp_path / "home"
     shutil.copytree(filled_home, home)
-    made: list[Application] = []
-
-    def open_(**settings: object) -> Application:
-        given = {"home": home, "ollama_host": ollama.url, "embedder": "builtin"} | settings
-        made.append(open_application(Settings(**given)))
-        return made[-1]
-
-    yield open_
-    for application in made:
-        application.close()
+    with opening(home, chat_model="auto", ollama_host=ollama.url) as open_:
+        yield open_

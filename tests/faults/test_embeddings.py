@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from crag.options import RunOptions
 from crag.runs.trace import Trace
-from tests.applications import wait
+from tests.applications import opened_with, wait
 from tests.doubles.little_model import embed_words
-from tests.doubles.ollama_values import LLAMA, NOMIC, Say
+from tests.doubles.ollama_values import LLAMA, Say
 from tests.faults.asking import QUESTION
 from tests.faults.conftest import NOTES
 from tests.waiting import PATIENCE
@@ -28,11 +28,12 @@ BY_WORDS = (
 
 
 @pytest.fixture
-def application(opened, tmp_path):
+def application(ollama, tmp_path):
     """A library that Ollama embeds, with one document."""
-    made = opened(home=tmp_path / "embedded", embedder=EMBEDDER)
-    assert made.library.pipeline.add_bytes("traces.md", NOTES["traces.md"].encode()).status == "added"
-    return made
+    given = {"chat_model": "auto", "embedder": EMBEDDER, "ollama_host": ollama.url}
+    with opened_with(tmp_path / "embedded", {"traces.md": NOTES["traces.md"]}, **given) as made:
+        assert made.library.counts()[:2] == (1, 1)
+        yield made
 
 
 def ask(application, question: str = QUESTION) -> Trace:
@@ -135,18 +136,6 @@ def test_60_busy_at_first_and_then_embedded(application, ollama):
     assert application.library.pipeline.add_bytes("bees.md", OTHER.encode()).status == "added"
 
 
-def test_68_the_connection_is_closed(application, ollama):
-    def close(texts: list[str], size: int) -> Any:
-        raise ConnectionResetError
-
-    ollama.embed = close
-    refused = application.library.pipeline.add_bytes("bees.md", OTHER.encode())
-    assert refused.error.message == f"nomic-embed-text on Ollama could not embed this text. {AGAIN}"
-    assert application.library.counts()[:2] == (1, 1)
-    assert ask(application).outcome == "quoted"
-    assert_mended(application, ollama)
-
-
 def test_68_the_embedder_was_deleted(application, ollama):
     ollama.models = [LLAMA]
     application.library.spaces.active_embedder.recheck()
@@ -168,21 +157,3 @@ def test_57_stop_is_heard_while_an_embedder_hangs(application, ollama):
     assert wait(run).state == "stopped"
     gate.set()
     assert_mended(application, ollama)
-
-
-def test_69_another_model_under_the_same_name(application, ollama):
-    """Vectors of two models never mix: the change is reported, and full text serves until all is re-embedded."""
-    ollama.models = [LLAMA, replace(NOMIC, digest="e" * 64)]
-    ollama.embed = lambda texts, size: [row[::-1] for row in embed_words(texts, size)]
-    application.library.spaces.active_embedder.recheck()
-    trace = ask(application)
-    assert (trace.state, trace.outcome) == ("done", "quoted")
-    (note,) = trace.notes
-    assert note == (
-        "ollama:nomic-embed-text now gives different embeddings: the model changed under the same name. "
-        "Until your documents are embedded again, passages are found mostly by their words."
-    )
-    application.library.space_work.begin()
-    assert application.library.space_work.wait(PATIENCE)
-    after = ask(application)
-    assert (after.outcome, after.notes) == ("quoted", [])

@@ -13,11 +13,10 @@ from functools import partial
 import pytest
 
 from crag.app import reports
-from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.runs.trace import Trace
-from crag.settings import Settings
 from crag.websearch.search import ProviderSearch
+from tests.applications import opened_with, wait
 from tests.doubles import mcp_search
 from tests.doubles.ollama import closed_address
 from tests.doubles.search_api import SearchApi
@@ -51,23 +50,15 @@ def home(tmp_path_factory):
     return tmp_path_factory.mktemp("home")
 
 
-def opened(home, url, key=KEY):
-    loopback = (ipaddress.ip_network("127.0.0.1/32"),)
-    given = {"ollama_host": closed_address(), "embedder": "builtin", "allow_private_urls": loopback}
-    return open_application(Settings(home=home, tavily_api_key=key, tavily_url=url, **given))
-
-
-def add_notes(application):
-    for name, text in NOTES.items():
-        application.library.pipeline.add_bytes(name, text.encode())
+def opened(home, url, key=KEY, documents=NOTES):
+    given = {"allow_private_urls": (ipaddress.ip_network("127.0.0.1/32"),), "chat_model": "auto"}
+    return opened_with(home, documents, tavily_api_key=key, tavily_url=url, **given)
 
 
 @pytest.fixture(scope="module")
 def application(home, tavily):
-    made = opened(home, tavily.url)
-    add_notes(made)
-    yield made
-    made.close()
+    with opened(home, tavily.url) as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)
@@ -78,8 +69,7 @@ def _fresh_script(tavily):
 
 
 def ask(application, question=QUESTION, options=WEB, conversation=None) -> Trace:
-    run = application.runs.start(conversation, question, options)
-    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
+    return wait(application.runs.start(conversation, question, options))
 
 
 def assert_answered_from_the_library(trace, word):
@@ -120,21 +110,17 @@ def test_a_failure_costs_one_request_and_one_note(application, home, tavily, cap
 
 
 def test_without_a_key_nothing_is_sent(tmp_path, tavily):
-    keyless = opened(tmp_path, tavily.url, key="")
-    add_notes(keyless)
-    trace = ask(keyless)
-    assert (trace.state, trace.outcome, tavily.requests) == ("done", "quoted", [])
-    assert trace.web_skipped == "No web search is set up, so the web was not searched."
-    assert keyless.outbound_log.entries() == []
-    keyless.close()
+    with opened(tmp_path, tavily.url, key="") as keyless:
+        trace = ask(keyless)
+        assert (trace.state, trace.outcome, tavily.requests) == ("done", "quoted", [])
+        assert trace.web_skipped == "No web search is set up, so the web was not searched."
+        assert keyless.outbound_log.entries() == []
 
 
 def test_offline(tmp_path, caplog):
-    alone = opened(tmp_path, closed_address())
-    add_notes(alone)
-    assert_answered_from_the_library(ask(alone), "cannot be reached")
-    assert_all_is_well(alone, tmp_path, caplog)
-    alone.close()
+    with opened(tmp_path, closed_address()) as alone:
+        assert_answered_from_the_library(ask(alone), "cannot be reached")
+        assert_all_is_well(alone, tmp_path, caplog)
 
 
 def test_a_server_that_hangs_is_left_when_time_is_up(application, home, tavily, caplog, monkeypatch):
@@ -153,8 +139,7 @@ def test_stop_does_not_wait_for_a_server_that_hangs(application, home, tavily, c
     run = application.runs.start(None, QUESTION, WEB)
     next(event for _, event in run.follow(seconds=PATIENCE) if event.type == "web_query_sent")
     application.runs.stop(run.id)
-    trace = Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
-    assert trace.state == "stopped"
+    assert wait(run).state == "stopped"
     tavily.delay.set()
     assert_all_is_well(application, home, caplog)
 
@@ -172,9 +157,8 @@ def test_nothing_that_can_be_used_is_not_a_failure(application, home, tavily, ca
 def test_results_with_private_addresses_are_text_without_a_link(tmp_path, tavily):
     urls = ["http://10.0.0.5/admin", "http://localhost:8501/", "http://127.0.0.2/", "file:///etc/passwd"]
     tavily.results = [CELTICS | {"url": url} for url in urls] + [CELTICS]
-    fresh = opened(tmp_path, tavily.url)
-    trace = ask(fresh, ELSEWHERE, RunOptions(web="auto", web_results=5))
-    fresh.close()
+    with opened(tmp_path, tavily.url, documents={}) as fresh:
+        trace = ask(fresh, ELSEWHERE, RunOptions(web="auto", web_results=5))
     assert (trace.state, trace.outcome) == ("done", "web")
     assert {trace.passages[number].location for number in trace.found["web"]} == {"", CELTICS["url"]}
     told = json.dumps(reports.answer_json("r", trace))
@@ -202,28 +186,17 @@ def test_a_provider_that_is_set_up_is_not_called_until_somebody_allows_it(tmp_pa
     monkeypatch.setitem(globals(), "called", [])
     program = f"{sys.executable} -c \"open('{tmp_path}/started', 'w')\" #find"
     with SearchApi({"results": []}) as canary:
-        settings = Settings(
-            home=tmp_path / "home",
-            embedder="builtin",
-            ollama_host=closed_address(),
-            web_search=chosen,
-            tavily_api_key=KEY,
-            tavily_url=canary.url,
-            brave_api_key=KEY,
-            brave_url=canary.url,
-            searxng_url=canary.url,
-            mcp_search=program,
-            search_retriever=f"{__name__}:open_retriever",
-        )
-        application = open_application(settings)
-        add_notes(application)
-        application.diagnose()
-        assert ask(application, options=RunOptions(web="off", policy="any")).state == "done"
-        waiting = ask(application, ELSEWHERE, RunOptions(web="ask"))
-        assert waiting.waiting is not None
-        application.close()
+        keys = {"tavily_api_key": KEY, "brave_api_key": KEY, "mcp_search": program}
+        urls = {"tavily_url": canary.url, "brave_url": canary.url, "searxng_url": canary.url}
+        others = {"chat_model": "auto", "web_search": chosen, "search_retriever": f"{__name__}:open_retriever"}
+        with opened_with(tmp_path / "home", NOTES, **keys, **urls, **others) as application:
+            application.diagnose()
+            assert ask(application, options=RunOptions(web="off", policy="any")).state == "done"
+            waiting = ask(application, ELSEWHERE, RunOptions(web="ask"))
+            assert waiting.waiting is not None
     assert (canary.asked, called, (tmp_path / "started").exists()) == ([], [], False)
-    assert len(application_log(tmp_path / "home")) == 0
+    with opened_with(tmp_path / "home") as reopened:
+        assert reopened.outbound_log.entries() == []
 
 
 called: list[str] = []
@@ -234,27 +207,18 @@ def open_retriever():
     called.append("retriever")
 
 
-def application_log(home):
-    reopened = open_application(Settings(home=home, embedder="builtin", ollama_host=closed_address()))
-    entries = reopened.outbound_log.entries()
-    reopened.close()
-    return entries
-
-
 def test_a_tool_of_an_mcp_server_answers_after_consent(tmp_path):
-    with mcp_search.serving(mcp_search.make_server()) as url:
-        settings = {"home": tmp_path / "home", "embedder": "builtin", "ollama_host": closed_address()}
-        application = open_application(Settings(**settings, mcp_search=f"{url}#find_structured"))
-        add_notes(application)
+    with (
+        mcp_search.serving(mcp_search.make_server()) as url,
+        opened_with(tmp_path / "home", NOTES, chat_model="auto", mcp_search=f"{url}#find_structured") as application,
+    ):
         run = application.runs.start(None, ELSEWHERE, RunOptions(web="ask"))
-        waiting = Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
+        waiting = wait(run)
         assert (waiting.waiting.host, waiting.waiting.provider) == (url.split("/")[2], "find_structured")
         assert application.outbound_log.entries() == []
-        allowed = application.runs.answer_consent(run.id, waiting.waiting.query)
-        trace = Trace().apply_all(event for _, event in allowed.follow(seconds=PATIENCE))
+        trace = wait(application.runs.answer_consent(run.id, waiting.waiting.query))
         passage = trace.passages[trace.found["web"][0]]
         assert (passage.title, passage.location) == ("Finals", "https://example.org/f")
         assert passage.id in trace.verdicts
         (entry,) = application.outbound_log.entries()
         assert (entry.host, entry.kind, entry.what) == (url.split("/")[2], "web search", waiting.waiting.query)
-        application.close()

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.options import RunOptions
 from crag.runs.run import Run
 from crag.runs.trace import Trace
-from crag.settings import Settings
-from tests.applications import wait
-from tests.doubles.ollama import closed_address
+from tests.applications import opened_with, wait
 from tests.doubles.tavily import TavilyServer
 from tests.doubles.web import WebServer, serving
 
@@ -60,19 +58,9 @@ def world(home):
         text = f"<html><head><title>2024 NBA Finals</title></head><body><p>{FINALS}</p></body></html>"
         page = web.page("/finals", text.encode())
         tavily.results = [{"title": "2024 NBA Finals", "url": page, "content": FINALS, "score": 0.9}]
-        application = open_application(
-            Settings(
-                home=home,
-                ollama_host=closed_address(),
-                embedder="builtin",
-                chat_model="builtin",
-                tavily_api_key="tvly-x",
-                tavily_url=tavily.url,
-                allow_private_urls=(ipaddress.ip_network("127.0.0.1/32"),),
-            )
-        )
-        yield World(application, tavily, web, page)
-        application.close()
+        given = {"tavily_api_key": "tvly-x", "tavily_url": tavily.url}
+        with opened_with(home, allow_private_urls=(ipaddress.ip_network("127.0.0.1/32"),), **given) as application:
+            yield World(application, tavily, web, page)
 
 
 @pytest.fixture

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import replace
+from contextlib import ExitStack
 
 import pytest
 
-from crag.app.application import open_application
 from crag.options import RunOptions
-from crag.runs.trace import Trace
-from crag.settings import LangSmithAccount, Settings
+from crag.settings import LangSmithAccount
 from crag.storage.outbound_log import on_behalf_of
+from tests import applications
+from tests.applications import opened_with, wait
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import wait_until
 
 KEY = "lsv2_pt_0123456789abcdef_feedcafe42"
 QUESTION = "What does TraceMonkey record?"
@@ -31,28 +31,28 @@ def langsmith():
 
 @pytest.fixture
 def opened(tmp_path, langsmith, monkeypatch):
-    made = []
     for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):  # as one has them set who uses LangSmith elsewhere
         monkeypatch.setenv(name, "true")
     monkeypatch.setenv("LANGSMITH_API_KEY", KEY)
     monkeypatch.setenv("LANGSMITH_ENDPOINT", langsmith.url)
 
-    def open_(ollama_host="", tavily="", **account):
-        given = LangSmithAccount(**({"key": KEY, "url": langsmith.url, "tracing": True} | account))
-        host = ollama_host or closed_address()
-        settings = Settings(home=tmp_path / "home", ollama_host=host, embedder="builtin", langsmith=given)
-        made.append(open_application(replace(settings, tavily_api_key=tavily and "tvly-x", tavily_url=tavily)))
-        made[-1].library.pipeline.add_bytes("paper.txt", TEXT.encode())
-        return made[-1]
+    with ExitStack() as opened:
 
-    yield open_
-    for application in made:
-        application.close()
+        def open_(ollama_host="", tavily="", **account):
+            settings = {
+                "langsmith": LangSmithAccount(**({"key": KEY, "url": langsmith.url, "tracing": True} | account)),
+                "ollama_host": ollama_host or closed_address(),
+                "tavily_api_key": tavily and "tvly-x",
+                "tavily_url": tavily,
+            }
+            documents = {"paper.txt": TEXT}
+            return opened.enter_context(opened_with(tmp_path / "home", documents, chat_model="auto", **settings))
+
+        yield open_
 
 
-def ask(application, **options) -> Trace:
-    run = application.runs.start(None, QUESTION, RunOptions(**options))
-    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
+def ask(application, **options):
+    return applications.ask(application, QUESTION, **options)
 
 
 def test_variables_alone_send_nothing(opened, langsmith):
@@ -144,8 +144,7 @@ def test_a_run_that_asks_a_person_is_two_traces_of_one_thread(opened, langsmith)
     with TavilyServer(results=[{"title": "T", "url": "https://example.org/a", "content": TEXT}]) as tavily:
         application = opened(always=True, tavily=tavily.url)
         run = application.runs.start(None, "Who won the race in 2024?", RunOptions(web="ask", model="builtin"))
-        trace = Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
-        assert trace.state == "waiting"
+        assert wait(run).state == "waiting"
         application.runs.answer_consent(run.id, None)
         wait_until(lambda: sum("parent_run_id" not in one for one in langsmith.runs.values()) == 2)
     roots = [one for one in langsmith.runs.values() if "parent_run_id" not in one]

@@ -15,9 +15,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import ElicitResult
 
-from crag.app.application import open_application
 from crag.mcp.server import Access, CragServer
-from crag.settings import Settings
 from crag.types import Identity
 from tests.applications import opened_with
 from tests.doubles.ollama import LLAMA, ScriptedOllama
@@ -161,19 +159,14 @@ async def test_additions_count_against_the_limit_of_an_account(application):
 async def test_a_cancelled_call_stops_the_answer(tmp_path):
     with ScriptedOllama() as ollama:
         ollama.first_token_after = 60.0
-        opened = open_application(
-            Settings(
-                home=tmp_path / "home", chat_model=f"ollama:{LLAMA.name}", embedder="builtin", ollama_host=ollama.url
-            )
-        )
-        opened.library.pipeline.add_bytes("lighthouse.md", TEXT)
-        async with Client(serve(opened)) as client:
-            with anyio.move_on_after(1.5):
-                await client.call_tool("ask", QUESTION)
-        with anyio.fail_after(10):
-            while sum(opened.runs.count_live()):
-                await anyio.sleep(0.05)
-        opened.close()
+        model = {"chat_model": f"ollama:{LLAMA.name}", "ollama_host": ollama.url}
+        with opened_with(tmp_path / "home", {"lighthouse.md": TEXT}, **model) as opened:
+            async with Client(serve(opened)) as client:
+                with anyio.move_on_after(1.5):
+                    await client.call_tool("ask", QUESTION)
+            with anyio.fail_after(10):
+                while sum(opened.runs.count_live()):
+                    await anyio.sleep(0.05)
 
 
 @pytest.mark.anyio
@@ -200,12 +193,7 @@ async def test_a_cancelled_call_stops_adding(application):
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 @pytest.mark.parametrize("reply", ["allow", "refuse", "decline", None])
 async def test_the_web_is_searched_only_if_the_user_agrees(tmp_path, mode, reply):
-    page = {
-        "title": "Finals",
-        "url": "http://127.0.0.1:9/",
-        "content": "The Celtics won the 2024 NBA finals.",
-        "score": 1,
-    }
+    page = {"title": "Finals", "url": "http://127.0.0.1:9/", "content": "The Celtics won the 2024 finals.", "score": 1}
     asked = []
 
     async def answer(_context, params):
@@ -219,7 +207,7 @@ async def test_the_web_is_searched_only_if_the_user_agrees(tmp_path, mode, reply
         opened_with(tmp_path / "home", tavily_api_key="tvly-x", tavily_url=tavily.url) as opened,
     ):
         async with Client(serve(opened), mode=mode, elicitation_callback=answer if reply else None) as client:
-            question = {"question": "Who won the 2024 NBA finals?", "web": "ask"}
+            question = {"question": "Who won the 2024 finals?", "web": "ask"}
             result = await client.call_tool("ask", question)
         assert not result.is_error, result.content[0].text
         assert result.structured_content["web"]["used"] == (reply == "allow")

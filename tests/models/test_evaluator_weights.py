@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.errors import BadRequest, ModelFault
 from crag.models.downloads import Download
 from crag.models.evaluator_weights import KNOWN_EVALUATORS
 from crag.options import RunOptions
-from crag.settings import Settings, load_settings
+from crag.settings import load_settings
+from tests.applications import opening
 from tests.doubles.evaluator import offer_evaluators
-from tests.doubles.ollama import closed_address
 from tests.doubles.web import serving
 from tests.waiting import PATIENCE
 
@@ -36,16 +36,9 @@ def models(server, monkeypatch):
 def opened(tmp_path, server, models, monkeypatch):
     """Opens the application on one home, whose user has no evaluator yet."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    made: list[Application] = []
-
-    def open_(**settings: str) -> Application:
-        given = {"home": tmp_path / "home", "ollama_host": closed_address(), "evaluator_url": server.url("")}
-        made.append(open_application(Settings(**(given | settings))))
-        return made[-1]
-
-    yield open_
-    for application in made:
-        application.close()
+    usual = {"chat_model": "auto", "embedder": "auto", "evaluator_url": server.url("")}
+    with opening(tmp_path / "home", **usual) as open_:
+        yield open_
 
 
 def download(application: Application, name: str = "minilm") -> Download:

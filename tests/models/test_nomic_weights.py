@@ -9,13 +9,13 @@ from contextlib import closing
 
 import pytest
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.models.nomic_weights import verify_weights
-from crag.options import RunOptions
 from crag.runs.trace import Trace
-from crag.settings import Settings
+from tests import applications
+from tests.applications import opening
 from tests.doubles.nomic_weights import nomic_weights
-from tests.doubles.ollama import ScriptedOllama, closed_address
+from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_registry import Offer
 from tests.doubles.ollama_values import LLAMA, NOMIC
 from tests.doubles.served_file import ServedFile
@@ -39,17 +39,9 @@ def opened(tmp_path, server, monkeypatch):
     """Opens the application on one home, whose user has no weights yet."""
     monkeypatch.setenv("HOME", str(tmp_path))
     checksum = hashlib.sha256(nomic_weights()).hexdigest()
-    made: list[Application] = []
-
-    def open_(**settings) -> Application:
-        url = f"{server.url('/weights.gguf')}#sha256={checksum}"
-        given = {"home": tmp_path / "home", "ollama_host": closed_address(), "nomic_url": url}
-        made.append(open_application(Settings(**(given | settings))))
-        return made[-1]
-
-    yield open_
-    for application in made:
-        application.close()
+    url = f"{server.url('/weights.gguf')}#sha256={checksum}"
+    with opening(tmp_path / "home", chat_model="auto", embedder="auto", nomic_url=url) as open_:
+        yield open_
 
 
 def begin(application: Application, *documents: bytes) -> None:
@@ -79,8 +71,7 @@ def mended_by(application: Application) -> tuple[str, str] | None:
 
 
 def ask(application: Application) -> Trace:
-    run = application.runs.start(None, QUESTION, RunOptions(model="builtin", policy="off"))
-    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
+    return applications.ask(application, QUESTION, model="builtin", policy="off")
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -17,13 +16,13 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from streamlit.util import calc_hash
 
-from crag.app.application import Application, open_application
-from crag.options import RunOptions
-from crag.settings import Settings
+from crag.app.application import Application
 from crag.text.sanitization import WORD_JOINER
 from pages.parts import services as page_services
 from pages.parts.routes import Page
 from pages.parts.services import close_application, shared_application
+from tests import applications
+from tests.applications import opened_with
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.tavily import TavilyServer
 from tests.waiting import PATIENCE
@@ -65,12 +64,12 @@ def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: flo
 def prepared_homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Homes to copy: one with the notes, and one with an answer to a question about them, too."""
     folder = tmp_path_factory.mktemp("prepared")
-    with closing(open_application(Settings(home=folder / "notes", ollama_host="127.0.0.1:9"))) as application:
-        add(application, "brewing.md", NOTES)
+    usual = {"chat_model": "auto", "embedder": "auto", "ollama_host": "127.0.0.1:9"}
+    with opened_with(folder / "notes", {"brewing.md": NOTES}, **usual):
+        pass
     shutil.copytree(folder / "notes", folder / "asked")
-    with closing(open_application(Settings(home=folder / "asked", ollama_host="127.0.0.1:9"))) as application:
-        conversation = application.conversations.create().id
-        list(application.runs.start(conversation, QUESTION, RunOptions()).follow(seconds=PATIENCE))
+    with opened_with(folder / "asked", **usual) as application:
+        applications.ask(application, QUESTION, application.conversations.create().id)
     return folder
 
 

@@ -10,7 +10,7 @@ from streamlit.runtime.state import session_state
 from crag.errors import HomeFault
 from pages.parts.routes import Page
 from pages.parts.services import shared_application
-from tests.pages.conftest import said, until
+from tests.pages.conftest import click, said, until
 
 QUESTION = "How often is the espresso machine descaled?"
 
@@ -102,7 +102,7 @@ def test_a_new_title_that_cannot_be_saved_stays_in_its_dialog(asked, services):
     asked.run()
     asked.text_input[-1].set_value("Kitchen")
     with home_moved_away(services):
-        next(button for button in asked.button if button.label == "Rename").click().run()
+        click(asked, "Rename")
     assert asked.session_state["dialog"][0] == "rename a conversation"
 
 

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from crag.app.application import open_application
 from crag.cli.main import main
-from crag.options import RunOptions
 from crag.retrieval import active_embedder
 from crag.runs.trace import Trace
-from crag.settings import Settings
+from tests import applications
+from tests.applications import opening
 from tests.doubles.little_model import embed_words
 from tests.doubles.ollama import ScriptedOllama, closed_address
 from tests.waiting import PATIENCE
@@ -30,20 +29,12 @@ def _look_each_time(monkeypatch):
 
 @pytest.fixture
 def opened(tmp_path):
-    made = []
-
-    def open_(**settings):
-        made.append(open_application(Settings(home=tmp_path / "home", **settings)))
-        return made[-1]
-
-    yield open_
-    for application in made:
-        application.close()
+    with opening(tmp_path / "home", chat_model="auto") as open_:
+        yield open_
 
 
 def ask(application) -> Trace:
-    run = application.runs.start(None, QUESTION, RunOptions(model="builtin", policy="off"))
-    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
+    return applications.ask(application, QUESTION, model="builtin", policy="off")
 
 
 def other_weights(texts, size):

@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -261,24 +262,17 @@ def test_closing_does_not_wait_for_what_is_built(opened, embedder):
 
 
 def test_searching_beside_changes_is_safe(built, filled, embedder):
-    failures = []
 
-    def search():
-        try:
-            for row in questions(embedder, 60):
-                assert len(built.search(row, 10)) == 10
-        except Exception as error:  # noqa: BLE001 — a thread's failure is shown by the test
-            failures.append(error)
+    def search(_):
+        for row in questions(embedder, 60):
+            assert len(built.search(row, 10)) == 10
 
-    threads = [threading.Thread(target=search) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for n in range(6):
-        filled.pipeline.add_bytes(f"more {n}.txt", texts(60))
-    filled.remove([filled.sources()[-1].id])
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor(3) as threads:
+        searches = threads.map(search, range(3))
+        for n in range(6):
+            filled.pipeline.add_bytes(f"more {n}.txt", texts(60))
+        filled.remove([filled.sources()[-1].id])
+        list(searches)
     build(built)
     assert built.ids() == set(stored(filled)[0])
 

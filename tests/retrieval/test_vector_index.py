@@ -1,7 +1,7 @@
 """The vector index is a cache: whatever happens to it, the database decides what is found."""
 
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -130,24 +130,17 @@ def test_vectors_of_two_spaces_never_meet(library, reopen, embedder):
 
 def test_searching_beside_adding_and_removing_is_safe(library):
     library.pipeline.add_bytes("notes.txt", NOTES)
-    failures = []
 
-    def search():
-        try:
-            for _ in range(30):
-                assert library.search("dog", k=1)[0].text == "A dog barks."
-        except Exception as error:  # noqa: BLE001 — a thread's failure is shown by the test
-            failures.append(error)
+    def search(_):
+        for _ in range(30):
+            assert library.search("dog", k=1)[0].text == "A dog barks."
 
-    threads = [threading.Thread(target=search) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for n in range(10):
-        result = library.pipeline.add_bytes(f"{n}.txt", f"Text {n}.".encode())
-        library.remove([result.id])
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor(3) as threads:
+        searches = threads.map(search, range(3))
+        for n in range(10):
+            result = library.pipeline.add_bytes(f"{n}.txt", f"Text {n}.".encode())
+            library.remove([result.id])
+        list(searches)
     assert index_of(library).ids() == visible(library)
 
 

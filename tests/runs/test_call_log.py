@@ -8,13 +8,11 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select, update
 
-from crag.app.application import open_application
 from crag.options import RunOptions
 from crag.runs import call_log
-from crag.settings import Settings
 from crag.storage.tables import model_calls, runs
 from crag.types import ModelCall, Prompt
-from tests.applications import wait
+from tests.applications import opened_with, wait
 from tests.doubles.ollama_values import Say
 from tests.waiting import wait_until
 
@@ -26,10 +24,8 @@ OPTIONS = RunOptions(model="ollama:llama3.1:8b", web="off")
 @pytest.fixture
 def application(ollama, tmp_path, monkeypatch):
     monkeypatch.setattr("crag.models.chat_client.FIRST_HALF_PAUSE", 0.01)
-    opened = open_application(Settings(home=tmp_path, ollama_host=ollama.url, embedder="builtin"))
-    opened.library.pipeline.add_bytes("notes.md", NOTES.encode())
-    yield opened
-    opened.close()
+    with opened_with(tmp_path, {"notes.md": NOTES}, chat_model="auto", ollama_host=ollama.url) as opened:
+        yield opened
 
 
 def ask(application, options=OPTIONS) -> tuple[str, list[ModelCall]]:

@@ -1,6 +1,7 @@
 """Questions that wait: their order, what holds them up, changes by hand, and what outlives the process."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -99,11 +100,8 @@ def test_simultaneous_questions_are_all_kept(asking):
         barrier.wait()
         asking.queue.submit(asking.conversation, f"Question {number}?")
 
-    threads = [threading.Thread(target=send, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(send, range(8)))
     assert sorted(asking.waiting()) == [f"Question {number}?" for number in range(8)]
 
 
@@ -115,11 +113,8 @@ def test_of_two_questions_sent_at_once_one_is_asked_and_the_other_joins_the_queu
         barrier.wait()
         asking.queue.submit(conversation, question)
 
-    threads = [threading.Thread(target=send, args=(question,)) for question in questions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(send, questions))
     asked = [message.text for message in asking.home.conversations.messages(conversation)][::2]
     waiting = [question.text for question in asking.queue.questions(conversation)]
     assert (len(asked), len(waiting)) == (1, 1)
@@ -130,11 +125,8 @@ def test_two_callers_ask_a_question_once(asking):
     asking.queue.submit(asking.conversation, "Second?")
     asking.gate.set()
     wait(asking.run)
-    threads = [threading.Thread(target=asking.queue.ask_next, args=(asking.conversation,)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(asking.queue.ask_next, [asking.conversation] * 4))
     assert asking.asked() == ["First?", "Second?"]
 
 

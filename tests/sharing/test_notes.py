@@ -8,25 +8,19 @@ import time
 import docx
 import pytest
 
-from crag.app.application import open_application
 from crag.errors import BadRequest, NotFound
 from crag.options import RunOptions
-from crag.settings import Settings
 from crag.sharing.note_export import write_notes_markdown, write_notes_word
-from tests.applications import wait
-from tests.doubles.ollama import closed_address
+from tests.applications import opened_with, wait
 
 HOSTILE = "Look: ![pixel](http://127.0.0.1:9/x.png) <img src=http://127.0.0.1:9/y> \x00 and \x1b[31m$1$"
 
 
 @pytest.fixture
 def application(tmp_path):
-    opened = open_application(
-        Settings(home=tmp_path / "home", chat_model="builtin", embedder="builtin", ollama_host=closed_address())
-    )
-    opened.library.pipeline.add_bytes("lighthouse.md", b"# Light\n\nThe lighthouse of Brill was built in 1931.\n")
-    yield opened
-    opened.close()
+    documents = {"lighthouse.md": "# Light\n\nThe lighthouse of Brill was built in 1931.\n"}
+    with opened_with(tmp_path / "home", documents) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 import stat
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -76,11 +76,8 @@ def test_writers_wait_for_each_other(database):
             with database.write() as connection:
                 add(connection, f"{n}-{m}")
 
-    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(4)))
     assert len(names(database)) == 80
 
 

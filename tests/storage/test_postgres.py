@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from functools import partial
 from itertools import count
@@ -108,11 +109,8 @@ def test_no_writer_overtakes_another(open_database):
                 value = connection.scalar(select(preferences.c.value).where(counter))
                 connection.execute(update(preferences).where(counter).values(value=str(int(value) + 1)))
 
-    threads = [threading.Thread(target=count, args=[database]) for database in databases]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(count, databases))
     with databases[0].read() as connection:
         assert connection.scalar(select(preferences.c.value).where(counter)) == "80"
 

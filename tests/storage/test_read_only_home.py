@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from crag.app.application import open_application
 from crag.errors import HomeFault
-from crag.settings import Settings
 from crag.storage.engine import Database
+from tests.applications import opened_with
 from tests.crashing import Forked
 from tests.waiting import PATIENCE
 
@@ -76,9 +75,8 @@ def contents(home):
 @pytest.fixture
 def read_only(tmp_path):
     home = tmp_path / "home"
-    application = open_application(Settings(home=home, chat_model="builtin", embedder="builtin"))
-    application.library.pipeline.add_bytes("a.md", b"The kettle whistles.")
-    application.close()
+    with opened_with(home, {"a.md": "The kettle whistles."}):
+        pass
     everything = [home, *home.rglob("*")]
     for path in everything:
         path.chmod(0o500 if path.is_dir() else 0o400)

@@ -15,17 +15,16 @@ import pytest
 from sqlalchemy import Connection, Table, func, insert, select, text, true, update
 from sqlalchemy.exc import DatabaseError, ProgrammingError
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.app.checklist import check_row_security
 from crag.errors import NotFound
-from crag.settings import Settings
 from crag.storage.engine import Database, see_everything
 from crag.storage.migrations import SCHEMA_VERSION
 from crag.storage.row_security import changeable_rows, owned_tables, policy_statements, visible_rows
 from crag.storage.tables import collections, conversations, jobs, messages, passages, rulings, runs, sources, users
 from crag.types import CollectionSharing, Identity
+from tests.applications import opened_with
 from tests.belongings import OFF, PAGE, WORD, make_belongings, wait_until_done
-from tests.doubles.ollama import closed_address
 from tests.doubles.postgres import home_url
 from tests.doubles.tavily import TavilyServer
 
@@ -55,16 +54,8 @@ def home(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("home")
     server = request.getfixturevalue("postgres")
     with TavilyServer(results=[PAGE]) as tavily:
-        settings = Settings(
-            home=folder,
-            ollama_host=closed_address(),
-            embedder="builtin",
-            chat_model="builtin",
-            tavily_api_key="tvly-x",
-            tavily_url=tavily.url,
-            database_url=home_url(server, folder, request.param),
-        )
-        with closing(open_application(settings)) as application:
+        given = {"tavily_api_key": "tvly-x", "tavily_url": tavily.url}
+        with opened_with(folder, database_url=home_url(server, folder, request.param), **given) as application:
             yield fill(Home(application))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from crag.app.application import Application, open_application
+from crag.app.application import Application
 from crag.errors import CragError, NotFound
 from crag.evaluation.datasets import RunPins
 from crag.evaluation.records import EvaluationRows
@@ -24,14 +24,13 @@ from crag.inspection.run_archive import SummaryBackfill
 from crag.library.library import Library
 from crag.runs.revisions import Revision
 from crag.runs.run import LiveRun, LoggedRun
-from crag.settings import Settings
 from crag.storage.api_tokens import ApiReplies
 from crag.storage.row_security import visible_rows
 from crag.storage.tables import metadata, model_calls, queued_questions
 from crag.storage.user_scope import DeferredPart, UserScoped
 from crag.types import Passage, Thresholds
+from tests.applications import opened_with
 from tests.belongings import ANN, BEN, OFF, PAGE, WORD, Belongings, finish, make_belongings, wait_until_done
-from tests.doubles.ollama import closed_address
 from tests.doubles.tavily import TavilyServer
 from tests.test_structure import CRAG, imports
 
@@ -96,28 +95,15 @@ class Home:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shared") / "home"
-    with TavilyServer(results=[PAGE]) as tavily, closing(sqlite3.connect(folder.with_name("saved"))) as saved:
-        application = open_application(
-            Settings(
-                home=folder,
-                ollama_host=closed_address(),
-                embedder="builtin",
-                chat_model="builtin",
-                tavily_api_key="tvly-x",
-                tavily_url=tavily.url,
-            )
-        )
+    with (
+        TavilyServer(results=[PAGE]) as tavily,
+        closing(sqlite3.connect(folder.with_name("saved"))) as saved,
+        opened_with(folder, tavily_api_key="tvly-x", tavily_url=tavily.url) as application,
+    ):
         anns = make_belongings(application, ANN)
         with application.database.write() as connection:  # a question that nothing holds up, and a call of a model
-            called = {
-                "run_id": anns.closed.id,
-                "number": 1,
-                "node": "generate",
-                "model": "m",
-                "at": 0.0,
-                "seconds": 0.0,
-            }
-            connection.execute(insert(model_calls).values(body=b"", **called))
+            called = {"run_id": anns.closed.id, "number": 1, "node": "generate", "model": "m", "at": 0.0}
+            connection.execute(insert(model_calls).values(body=b"", seconds=0.0, **called))
             place = {"conversation_id": anns.conversation.id, "position": 1}
             connection.execute(insert(queued_questions).values(text=f"Which {WORD}?", **place))
         ApiReplies(application.database).claim(anns.token.id, "key", "request")
@@ -145,7 +131,6 @@ def home(tmp_path_factory):
         bens = {"conversation_id": conversation.id, "run_id": answer.run_id, "message_id": asked.id, "user": BEN}
         yield Home(application, anns, bens, read_rows(application), anns_rows, restore, has_changed)
         watching.close()
-        application.close()
 
 
 def read_rows(application: Application) -> dict[str, set[Any]]:
@@ -433,16 +418,15 @@ def test_a_limit_cannot_be_taken_off(home):
 
 
 def test_what_is_built_when_first_read_is_one_for_all_users_and_limited_to_each(tmp_path):
-    application = open_application(Settings(home=tmp_path / "home", ollama_host=closed_address()))
-    ann, ben = (application.for_user(user) for user in (ANN, BEN))
-    pinned = ann.datasets.pinned()
-    assert ann.datasets is ann.datasets
-    assert [one.datasets.pinned().owner_id for one in (ann, ben)] == [ANN, BEN]
-    assert application.for_user(ANN).datasets.pinned() == pinned
-    assert ann.calibration is ann.calibration
-    assert ann.calibration._runs is not ben.calibration._runs
-    assert ann.calibration.job._last is ben.calibration.job._last is application.calibration.job._last
-    application.close()
+    with opened_with(tmp_path / "home") as application:
+        ann, ben = (application.for_user(user) for user in (ANN, BEN))
+        pinned = ann.datasets.pinned()
+        assert ann.datasets is ann.datasets
+        assert [one.datasets.pinned().owner_id for one in (ann, ben)] == [ANN, BEN]
+        assert application.for_user(ANN).datasets.pinned() == pinned
+        assert ann.calibration is ann.calibration
+        assert ann.calibration._runs is not ben.calibration._runs
+        assert ann.calibration.job._last is ben.calibration.job._last is application.calibration.job._last
 
 
 @pytest.mark.parametrize("name", sorted(metadata.tables.keys() - SHARED))

@@ -10,7 +10,7 @@ from crag.runs.trace import Trace
 from crag.types import Citation, Feedback, Passage, Support, Usage
 from pages.chat import answer_actions
 from pages.parts import markdown, source_drawer
-from tests.pages.conftest import QUESTION, add, ask, said, until
+from tests.pages.conftest import QUESTION, add, ask, click, said, until
 
 STEPS = " ".join(f"Step {n} takes about {n} minutes, a soft cloth and some patience at the end." for n in range(1, 16))
 GUIDE = f"""# Coffee guide
@@ -33,7 +33,7 @@ def edit(app, services, question):
     app.session_state["edited"] = {services.conversations.list()[0].id: shown_messages(services)[-2].id}
     app.run()
     app.text_area[0].set_value(question)
-    next(button for button in app.button if button.label == "Ask").click().run()
+    click(app, "Ask")
     until(app, lambda: "stop" not in {button.key for button in app.button})
 
 
@@ -43,7 +43,7 @@ def test_an_edited_question_starts_a_branch_beside_the_old_one(asked, services):
     assert said(asked, "Question 2 of 2")
     assert said(asked, "on Fridays")
     assert not asked.session_state["edited"]
-    next(button for button in asked.button if button.label == "Previous question").click().run()
+    click(asked, "Previous question")
     assert said(asked, "Question 1 of 2")
     assert shown_messages(services)[0].text == QUESTION
     questions = shown_messages(services)[0].branches
@@ -74,7 +74,7 @@ def test_forty_messages_and_more_are_shown_with_all_actions(asked, services):
     assert questions == [f"How often is machine {number} descaled?" for number in range(3, 25)]
     menus = [menu.key for menu in asked.get("menu_button")]
     assert len(asked.feedback) == sum(key.startswith("again-") for key in menus) == len(questions)
-    next(button for button in asked.button if button.label == "Show earlier messages").click().run()
+    click(asked, "Show earlier messages")
     assert said(asked, QUESTION)
     assert "Show earlier messages" not in {button.label for button in asked.button}
 
@@ -84,7 +84,7 @@ def test_an_empty_edit_is_refused_and_nothing_is_lost(asked, services):
     assert not asked.exception
     assert [toast.value for toast in asked.toast] == ["The question is empty\\. Write one, then send it\\."]
     assert asked.text_area
-    next(button for button in asked.button if button.label == "Cancel").click().run()
+    click(asked, "Cancel")
     assert [message.text for message in shown_messages(services) if message.role == "user"] == [QUESTION]
 
 
@@ -92,7 +92,7 @@ def test_feedback_is_shown_again_changed_and_taken_back(asked, services):
     run_id = shown_messages(services)[-1].run_id
     asked.feedback[0].set_value(0).run()
     asked.text_area[0].set_value("It missed the filter")
-    next(button for button in asked.button if button.label == "Send").click().run()
+    click(asked, "Send")
     assert services.conversations.feedback(run_id) == Feedback(helpful=False, reason="It missed the filter")
     assert said(asked, "You said: “It missed the filter”")
     asked.button(key=f"why-{run_id}").click().run()
@@ -194,8 +194,7 @@ def test_what_another_tab_deleted_meanwhile_is_told_in_words(asked, services, pr
     if press == "thumb":
         asked.feedback[0].set_value(0).run()
     else:
-        next(button for button in asked.button if button.label == "Show version 1").click().run()
-    assert not asked.exception
+        click(asked, "Show version 1")
     assert said(asked, "There is no such conversation here.")
     assert "dialog" not in asked.session_state
 

@@ -12,7 +12,7 @@ from pages.parts.services import shared_application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
-from tests.pages.conftest import NOTES, add, ask, labels, said
+from tests.pages.conftest import NOTES, add, ask, click, labels, said
 
 QUESTION = "What is the espresso machine descaled with?"
 
@@ -65,7 +65,7 @@ def test_a_new_conversation_begins_with_what_holds_for_the_home(drawer):
     drawer.slider(key="option_k").set_value(2).run()
     ask(drawer, QUESTION)
     assert "Balanced · 2 passages · 1 change" in labels(drawer)
-    next(button for button in drawer.button if button.label == "New").click().run()
+    click(drawer, "New")
     assert "Balanced · 4 passages" in labels(drawer)
 
 
@@ -77,7 +77,7 @@ def test_a_preset_is_used_saved_and_offered_again(drawer, services):
     drawer.slider(key="option_k").set_value(9).run()  # no longer that preset
     assert "Lenient · 9 passages" in " ".join(labels(drawer.run()))
     drawer.text_input(key="new_preset").set_value("Nine")
-    next(button for button in drawer.button if button.label == "Save").click().run()
+    click(drawer, "Save")
     assert services.preferences.presets()["Nine"]["k"] == 9
     assert "Nine" in menu(drawer.run(), "chosen_preset").options
 
@@ -88,7 +88,7 @@ def menu(chat, key):
 
 def test_a_name_of_a_known_variant_is_refused_in_words(drawer, services):
     drawer.text_input(key="new_preset").set_value("paper")
-    next(button for button in drawer.button if button.label == "Save").click().run()
+    click(drawer, "Save")
     assert any("built\\-in preset" in toast.value for toast in drawer.toast)
     assert services.preferences.options() == RunOptions()
 

@@ -15,7 +15,7 @@ from pages.parts.services import shared_application
 from tests.doubles.little_model import answer_like_a_little_model
 from tests.doubles.ollama import ScriptedOllama
 from tests.doubles.ollama_values import Say
-from tests.pages.conftest import NOTES, add, ask, labels, said, until
+from tests.pages.conftest import NOTES, add, ask, click, labels, said, until
 
 QUESTION = "What is the espresso machine descaled with?"
 
@@ -88,7 +88,7 @@ def test_a_source_opens_in_the_drawer(asked):
     assert not asked.exception
     assert said(asked, ":gray-badge[:material/content_cut: left out] :gray[~~")
     assert said(asked, ":green-badge[:material/check: kept]")
-    next(button for button in asked.button if button.label == "Only this document").click().run()
+    click(asked, "Only this document")
     assert "Only Brewing notes" in labels(asked)
 
 
@@ -136,7 +136,7 @@ def test_the_conversation_is_in_the_address_and_comes_back(asked, services):
     asked.run()
     opened = next(button for button in asked.button if button.key == f"open-{conversation.id}")
     assert "espresso machine" in opened.label
-    next(button for button in asked.button if button.label == "New").click().run()
+    click(asked, "New")
     assert asked.title[0].value == "Ask your documents"
     asked.query_params["c"] = conversation.id
     asked.run()
@@ -146,7 +146,7 @@ def test_the_conversation_is_in_the_address_and_comes_back(asked, services):
 def test_the_open_one_of_two_conversations_with_the_same_title_is_bold(chat, notes, services):
     chat.run()
     ask(chat, QUESTION)
-    next(button for button in chat.button if button.label == "New").click().run()
+    click(chat, "New")
     ask(chat, QUESTION)
     for one in services.conversations.list():
         services.conversations.rename(one.id, "What was the income of the harbour in the first half, and who …")
@@ -175,7 +175,7 @@ def test_an_address_without_a_conversation_says_so_and_offers_the_latest(chat, n
     conversation = services.conversations.create()
     list(services.runs.start(conversation.id, QUESTION, RunOptions()).follow())
     chat.run()
-    next(button for button in chat.button if button.label == "Open the latest conversation").click().run()
+    click(chat, "Open the latest conversation")
     assert chat.query_params["c"] == conversation.id
     assert said(chat, "six weeks")
 
@@ -259,7 +259,7 @@ def test_a_conversation_is_found_renamed_pinned_and_deleted(asked, services):
     assert f"open-{conversation.id}" in {button.key for button in asked.button}
     choose(asked, conversation.id, ":material/edit: Rename")
     next(field for field in asked.text_input if field.label == "Title").set_value("Kitchen")
-    next(button for button in asked.button if button.label == "Rename").click().run()
+    click(asked, "Rename")
     assert services.conversations.get(conversation.id).title == "Kitchen"
     choose(asked, conversation.id, ":material/keep: Pin")
     assert services.conversations.get(conversation.id).pinned
@@ -267,7 +267,7 @@ def test_a_conversation_is_found_renamed_pinned_and_deleted(asked, services):
     choose(asked, conversation.id, ":material/delete: Delete")
     assert services.conversations.list() == []
     assert said(asked, "Deleted “Kitchen”")
-    next(button for button in asked.button if button.label == "Undo").click().run()
+    click(asked, "Undo")
     assert services.conversations.list() == [services.conversations.get(conversation.id)]
     assert asked.session_state["selected_c"] == conversation.id
     assert not asked.exception
@@ -277,14 +277,14 @@ def test_another_conversation_opens_without_drawer_or_waiting_files(asked):
     asked.button(key="chip_options").click().run()
     assert "Calibrate thresholds" in labels(asked)
     asked.session_state["unasked_files"] = {"job": "notes.md"}
-    next(button for button in asked.button if button.label == "New").click().run()
+    click(asked, "New")
     assert "Calibrate thresholds" not in labels(asked)
     assert "unasked_files" not in asked.session_state
 
 
 def test_the_example_document_is_added_and_answers_what_is_suggested(chat, services):
     chat.run()
-    next(button for button in chat.button if button.label == "Add the example document").click().run()
+    click(chat, "Add the example document")
     until(chat, lambda: services.library.counts()[0] and any("open?" in label for label in labels(chat)))
     next(button for button in chat.button if "open?" in button.label).click().run()
     until(chat, lambda: said(chat, "from your documents"))
@@ -294,7 +294,7 @@ def test_the_example_document_is_added_and_answers_what_is_suggested(chat, servi
 def test_without_a_network_the_example_posts_lead_to_the_example_document(chat, services, monkeypatch):
     monkeypatch.setattr(services, "example_urls", ("https://127.0.0.1:9/",), raising=False)
     chat.run()
-    next(button for button in chat.button if button.label == "Add three example posts").click().run()
+    click(chat, "Add three example posts")
     assert said(chat, "No connection, so the posts cannot be fetched now")
     assert services.jobs.jobs() == []
 
@@ -304,6 +304,6 @@ def test_finished_jobs_leave_the_start_page_once_a_conversation_was_seen(chat, s
     services.jobs.submit_bytes("brewing.md", NOTES.encode())
     until(chat, lambda: said(chat, "Added 1 document"))
     ask(chat, QUESTION)
-    next(button for button in chat.button if button.label == "New").click().run()
+    click(chat, "New")
     assert chat.title[0].value == "Ask your documents"
     assert not said(chat, "Added 1 document")

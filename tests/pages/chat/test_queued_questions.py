@@ -3,7 +3,7 @@
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.chat.test_consent import press
-from tests.pages.conftest import QUESTION, ROOT, labels, said, until, wait_for_consent
+from tests.pages.conftest import QUESTION, ROOT, click, labels, said, until, wait_for_consent
 from tests.waiting import PATIENCE
 
 
@@ -52,7 +52,7 @@ def test_waiting_questions_are_there_after_a_reload_and_can_be_edited(chat, tavi
     reopened.run()
     editor = next(area for area in reopened.text_area if area.value == "When is the grinder cleaned?")
     editor.set_value("Who cleans the grinder?")
-    next(button for button in reopened.button if button.label == "Save").click().run()
+    click(reopened, "Save")
     assert said(reopened, "Who cleans the grinder?")
     assert rows(reopened) == ["Where are the beans from?"]
 

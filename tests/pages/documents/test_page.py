@@ -33,7 +33,7 @@ def test_files_are_added_and_refused_each_with_its_reason(chat, services):
     assert said(chat, "Added: 1 passage")
     assert [source.title for source in services.library.sources()]
     assert len(chat.dataframe[0].value) == 1
-    next(button for button in chat.button if button.label == "Dismiss all").click().run()
+    click(chat, "Dismiss all")
     assert services.jobs.jobs() == []
 
 
@@ -57,8 +57,7 @@ def test_files_of_one_name_stay_side_by_side_until_removed(chat, notes, services
     until(chat, lambda: "Remove 1 older document" in labels(chat))  # once the job has ended
     assert said(chat, "An older document with this name was kept")
     assert len(services.library.sources()) == 2
-    next(button for button in chat.button if button.label == "Remove 1 older document").click().run()
-    assert not chat.exception
+    click(chat, "Remove 1 older document")
     (left,) = services.library.sources()
     assert left.id != notes
     assert "Remove 1 older document" not in labels(chat)
@@ -140,7 +139,7 @@ def test_a_selection_does_not_pass_to_other_documents(chat, notes, services):
 def test_addresses_are_read_by_line_and_private_ones_refused(chat, services):
     chat.switch_page("pages/documents/page.py").run()
     chat.text_area(key="addresses").set_value("http://127.0.0.1:1/\n\nfile:///etc/passwd")
-    next(button for button in chat.button if button.label == "Add").click().run()
+    click(chat, "Add")
     until(chat, lambda: said(chat, "2 refused"))
     assert {job.result.error.code for job in services.jobs.jobs()} == {"blocked_url"}
     assert services.library.sources() == []
@@ -150,7 +149,7 @@ def test_what_a_page_links_to_is_added_where_that_is_ticked(chat, services):
     chat.switch_page("pages/documents/page.py").run()
     chat.text_area(key="addresses").set_value("http://127.0.0.1:1/")
     chat.checkbox(key="with_links").check()
-    next(button for button in chat.button if button.label == "Add").click().run()
+    click(chat, "Add")
     until(chat, lambda: said(chat, "1 refused"))
     assert [job.kind for job in services.jobs.jobs()] == ["site"]
     assert (chat.text_area(key="addresses").value, chat.checkbox(key="with_links").value) == ("", False)
@@ -174,7 +173,7 @@ def test_a_long_document_is_turned_part_by_part(chat, services):
     open_dialog(chat, table.DOCUMENT_DIALOG, DocumentView(added.id))
     assert said(chat, f"Part 1 of {parts}")
     assert said(chat, "Rule 0 holds")
-    next(button for button in chat.button if button.label == "Back").click().run()
+    click(chat, "Back")
     assert said(chat, f"Part {parts} of {parts}")
     assert said(chat, "Rule 59 holds")
     open_dialog(chat, table.DOCUMENT_DIALOG, DocumentView(added.id))
@@ -196,7 +195,7 @@ def test_the_pages_of_a_document_are_turned_as_picture_and_text(chat, services):
         texts = [item.value for item in chat.markdown if "the lift is serviced" in item.value]
         assert texts == [f"On page {number} the lift is serviced\\."]
         assert [tab.label for tab in chat.tabs] == ["Page", "Text"]
-        next(button for button in chat.button if button.label == "Next").click().run()
+        click(chat, "Next")
 
 
 def test_removing_asks_first(chat, notes, services):
@@ -243,14 +242,13 @@ def test_a_new_collection_with_an_impossible_name_is_refused(chat, services):
     chat.switch_page("pages/documents/page.py").run()
     next(button for button in chat.button if button.label == "New").click()
     chat.run()
-    next(button for button in chat.button if button.label == "Create").click().run()
-    assert not chat.exception
+    click(chat, "Create")
     assert said(chat, ":red[")
 
 
 def test_refreshing_says_what_became_of_it(chat, notes):
     chat.switch_page("pages/documents/page.py").run()
-    next(button for button in chat.button if button.label == "Refresh all").click().run()
+    click(chat, "Refresh all")
     assert said(chat, "1 document refreshed: 1 unchanged.")
 
 
@@ -285,20 +283,15 @@ def type_name(chat, name):
     next(field for field in chat.text_input if field.label == "Name").set_value(name)
 
 
-def press(chat, label):
-    next(button for button in chat.button if button.label == label).click().run()
-    assert not chat.exception
-
-
 def test_a_document_is_renamed_and_that_undone(chat, notes, services):
     open_dialog(chat, table.RENAME_DIALOG, [notes])
     assert said(chat, "The file keeps its name: brewing.md")
     next(field for field in chat.text_input if field.label == "Title").set_value("Coffee")
-    press(chat, "Rename")
+    click(chat, "Rename")
     assert services.library.source(notes).title == "Coffee"
     assert list(chat.dataframe[0].value["Document"]) == ["Coffee"]
     assert said(chat, "Renamed **Brewing notes** to **Coffee**.")
-    press(chat, "Undo")
+    click(chat, "Undo")
     assert services.library.source(notes).title == "Brewing notes"
     assert not said(chat, "Renamed")
 
@@ -307,7 +300,7 @@ def test_a_document_is_renamed_and_that_undone(chat, notes, services):
 def test_a_rename_is_not_undone_after_another_change(chat, notes, services, change):
     open_dialog(chat, table.RENAME_DIALOG, [notes])
     next(field for field in chat.text_input if field.label == "Title").set_value("Coffee")
-    press(chat, "Rename")
+    click(chat, "Rename")
     services.library.rename(notes, "Tea") if change == "rename" else services.library.remove([notes])
     chat.run()
     assert not said(chat, "Renamed")
@@ -318,7 +311,7 @@ def test_a_collection_is_renamed_and_conversations_follow(chat, notes, services)
     conversation = services.conversations.create({"collection": "Kitchen"})
     open_dialog(chat, collections.RENAME_DIALOG, "Kitchen")
     type_name(chat, "Tea kitchen")
-    press(chat, "Rename")
+    click(chat, "Rename")
     assert "**Tea kitchen**" in labels(chat)
     assert len(chat.dataframe[0].value) == 1
     assert services.conversations.get(conversation.id).changes["collection"] == "Tea kitchen"
@@ -328,10 +321,10 @@ def test_deleting_a_collection_says_what_goes(chat, notes, services):
     services.library.move([notes], "Kitchen")
     open_dialog(chat, collections.DELETE_DIALOG, "Kitchen")
     assert said(chat, "and its 1 document will be deleted")
-    press(chat, "Delete")
+    click(chat, "Delete")
     assert services.library.sources() == []
     assert not any("Kitchen" in label for label in labels(chat))
-    press(chat, "Undo")
+    click(chat, "Undo")
     assert [source.collection for source in services.library.sources()] == ["Kitchen"]
     assert "Kitchen" in labels(chat)
 
@@ -340,10 +333,10 @@ def test_documents_are_moved_and_a_second_copy_is_said(chat, notes, services):
     services.library.pipeline.add_bytes("again.md", NOTES.encode(), collection="Kitchen")
     open_dialog(chat, table.MOVE_DIALOG, [notes])
     [box for box in chat.selectbox if box.label == "Collection"][-1].set_value("Kitchen")
-    press(chat, "Move")
+    click(chat, "Move")
     assert said(chat, "was already there, so only one copy is kept")
     assert [source.collection for source in services.library.sources()] == ["Kitchen"]
-    press(chat, "Close")
+    click(chat, "Close")
 
 
 def test_a_conversation_kept_to_a_deleted_collection_says_so(chat, notes, services):
@@ -356,14 +349,13 @@ def test_a_conversation_kept_to_a_deleted_collection_says_so(chat, notes, servic
 def test_a_new_collection_is_chosen_at_once(chat, services):
     open_dialog(chat, collections.NEW_DIALOG, None)
     type_name(chat, "Papers")
-    press(chat, "Create")
+    click(chat, "Create")
     assert "**Papers**" in labels(chat)
 
 
 def test_a_collection_is_handed_over_and_taken_in(chat, notes, services):
     chat.switch_page("pages/documents/page.py").run()
-    next(button for button in chat.button if button.label == "Export").click().run()
-    assert not chat.exception
+    click(chat, "Export")
     assert said(chat, "All collections")
     assert [download.label for download in chat.get("download_button")] == ["Download"]
     lines = services.exchange.export_bytes("jsonl")

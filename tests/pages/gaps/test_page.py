@@ -6,7 +6,7 @@ import pytest
 
 from tests.doubles.tavily import TavilyServer
 from tests.doubles.web import serving
-from tests.pages.conftest import labels, said, until
+from tests.pages.conftest import click, labels, said, until
 from tests.waiting import PATIENCE, wait_until
 
 PAGE = "pages/gaps/page.py"
@@ -38,10 +38,6 @@ def page(chat, found, notes, services):
     return chat.switch_page(PAGE).run()
 
 
-def press(app, label):
-    next(button for button in app.button if button.label == label).click().run()
-
-
 def test_a_page_is_added_from_a_gap_with_one_click(page, services):
     assert not page.exception
     assert {header.value for header in page.header} == {QUESTION, "How deep is the Mariana trench?"}
@@ -51,7 +47,7 @@ def test_a_page_is_added_from_a_gap_with_one_click(page, services):
     services.library.create_collection("Sports")
     page.run()
     page.selectbox[0].set_value("Sports").run()
-    press(page, "Add to Sports")
+    click(page, "Add to Sports")
     wait_until(lambda: not services.jobs.active)
     until(page, lambda: said(page, "Added to Sports"))
     (source,) = services.library.sources("Sports")
@@ -64,7 +60,7 @@ def test_a_gap_is_dismissed_and_the_dismissal_undone(page):
     close[0].click().run()
     assert len(page.header) == 1
     assert said(page, "removed from the list")
-    press(page, "Undo")
+    click(page, "Undo")
     assert len(page.header) == 2
 
 
@@ -78,7 +74,7 @@ def test_without_any_gap_the_page_says_what_will_be_here(chat, notes):
 
 def test_documents_and_citations_name_the_question_they_answer(page, services):
     page.run()
-    press(page, "Add to Documents")
+    click(page, "Add to Documents")
     wait_until(lambda: not services.jobs.active)
     documents = page.switch_page("pages/documents/page.py").run()
     table = documents.dataframe[0].value

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from crag.app.application import Application
 from crag.options import RunOptions
 from crag.storage.tables import runs as table
-from tests.pages.conftest import ROOT, add, labels, said
+from tests.pages.conftest import ROOT, add, click, labels, said
 from tests.waiting import PATIENCE
 
 PAGE = "pages/inspect/page.py"
@@ -69,7 +69,7 @@ def test_runs_are_listed_with_their_outcome_and_filtered_by_it(chat: AppTest, ru
     app.sidebar.text_input(key="inspect_search").set_value("finals").run()
     assert listed(app) == []
     assert said(app, "No runs match")
-    next(button for button in app.button if button.label == "Clear filters").click().run()
+    click(app, "Clear filters")
     assert listed(app) == keys(runs, LOST, FOUND)
     assert app.sidebar.text_input(key="inspect_search").value == ""
 
@@ -95,7 +95,7 @@ def test_the_run_that_is_open_is_in_the_address_and_found_again(chat: AppTest, r
     app.switch_page("pages/documents/page.py").run()
     app.switch_page(PAGE).run()
     assert app.query_params["run"] == runs[FOUND]
-    next(button for button in app.button if button.label == "Overview").click().run()
+    click(app, "Overview")
     assert "run" not in app.query_params
     assert said(app, "Choose a run in the list")
 
@@ -115,7 +115,7 @@ def test_twenty_are_listed_and_more_on_request(chat: AppTest, services: Applicat
         list(services.runs.start(None, f"Question {number}?", OFF).follow(seconds=PATIENCE))
     app = open_inspect(chat)
     assert len(listed(app)) == 20
-    next(button for button in app.button if button.label == "Show more").click().run()
+    click(app, "Show more")
     assert len(listed(app)) == 23
 
 
@@ -125,7 +125,7 @@ def test_on_a_phone_the_list_is_in_the_page(monkeypatch: pytest.MonkeyPatch, run
     assert listed(app) == []
     app.main.button(key=f"run-{runs[FOUND]}").click().run()
     assert "All runs" in labels(app)
-    next(button for button in app.button if button.label == "All runs").click().run()
+    click(app, "All runs")
     assert app.main.button(key=f"run-{runs[FOUND]}")
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from crag.options import RunOptions
 from crag.runs.trace import Trace
 from crag.storage.engine import Database
 from crag.storage.outbound_log import OutboundLog
 from pages.parts.services import shared_application
 from pages.settings.privacy import export_csv
+from tests import applications
 from tests.doubles.langsmith import LangSmithServer
 from tests.doubles.tavily import TavilyServer
-from tests.pages.conftest import labels, open_settings, said
-from tests.waiting import PATIENCE, wait_until
+from tests.pages.conftest import click, labels, open_settings, said
+from tests.waiting import wait_until
 
 HOSTILE = "![x](https://evil.example/p.png) <img src=x onerror=alert(1)> :material/home: [a](javascript:alert(1)) $x^2$"
 
@@ -32,11 +32,6 @@ def tavily(monkeypatch):
         monkeypatch.setenv("CRAG_TAVILY_URL", server.url)
         shared_application.clear()
         yield server
-
-
-def click(page, label):
-    page.button[labels(page).index(label)].click().run()
-    assert not page.exception
 
 
 def table(page):
@@ -111,8 +106,7 @@ def langsmith(monkeypatch):
 
 
 def ask() -> Trace:
-    run = shared_application().runs.start(None, "What is it?", RunOptions(model="builtin"))
-    return Trace().apply_all(event for _, event in run.follow(seconds=PATIENCE))
+    return applications.ask(shared_application(), "What is it?", model="builtin")
 
 
 def switch(page):

@@ -10,7 +10,7 @@ from pages.parts.services import shared_application
 from tests.doubles import mcp_search
 from tests.doubles.ollama import closed_address
 from tests.doubles.search_api import SearchApi
-from tests.pages.conftest import labels, open_settings, said
+from tests.pages.conftest import click, labels, open_settings, said
 
 QUERY = "corrective retrieval augmented generation"
 FOUND = {"title": "Corrective <b>RAG</b>", "url": "https://arxiv.org/abs/2401.15884", "content": "CRAG"}
@@ -30,11 +30,6 @@ def settings(chat):
     return lambda: open_settings(chat, "web-search")
 
 
-def click_test(page):
-    page.button[labels(page).index("Test")].click().run()
-    assert not page.exception
-
-
 def texts(page):
     shown = [item.value for item in [*page.text, *page.markdown, *page.caption]]
     return [text.replace("\\", "").replace(WORD_JOINER, "") for text in shown]
@@ -51,7 +46,7 @@ def test_without_a_provider_there_is_nothing_to_test(settings):
 def test_a_test_shows_the_first_result_and_is_logged(settings, searxng):
     page = settings()
     assert searxng.asked == [], "nothing is sent before the click"
-    click_test(page)
+    click(page, "Test")
     assert len(searxng.asked) == 1
     assert any("Corrective <b>RAG</b> (arxiv.org)" in text for text in texts(page))
     assert not any("<b>" in item.value for item in page.markdown), "HTML would be read as such"
@@ -72,7 +67,7 @@ def test_a_test_tells_the_reasons_apart(settings, searxng, script, words):
     for name, value in script.items():
         setattr(searxng, name, value)
     page = settings()
-    click_test(page)
+    click(page, "Test")
     assert any(words in text for text in texts(page)), texts(page)
     assert shared_application().outbound_log.count_since(kind="web search") == 1
 
@@ -80,7 +75,7 @@ def test_a_test_tells_the_reasons_apart(settings, searxng, script, words):
 def test_a_test_of_a_provider_that_is_not_there_says_so(settings, monkeypatch):
     monkeypatch.setenv("CRAG_SEARXNG_URL", closed_address())
     page = settings()
-    click_test(page)
+    click(page, "Test")
     assert any("SearXNG cannot be reached" in text for text in texts(page))
 
 
@@ -121,7 +116,7 @@ def test_an_mcp_server_is_one_more_provider(settings):
         page.text_input(key=MCP).set_value(f"{url}#find_structured").run()
         assert said(page, "MCP server :blue-badge[saved]")
         assert page.selectbox(key=PROVIDER).options == ["Automatic (MCP server)", "MCP server"]
-        click_test(page)
+        click(page, "Test")
         assert any("Finals (example.org)" in text for text in texts(page))
         assert shared_application().preferences.options().web == "ask", "the web is off until something can search"
         page.text_input(key=MCP).set_value("").run()
