@@ -4,6 +4,7 @@ import os
 import shutil
 import sqlite3
 import stat
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
