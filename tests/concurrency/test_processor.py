@@ -181,7 +181,7 @@ def test_a_thread_gives_way_to_nobody_when_nobody_waits(waiting):
 
 def test_a_thread_that_waits_too_long_computes_without_a_permit(waiting):
     _, add = waiting
-    first, impatient, patient = add(0), add(0, timeout=0.01), add(0)
+    first, patient, impatient = add(0), add(0), add(0, timeout=0.01)
     assert impatient.computes.wait(LONG)
     impatient.release()
     assert not patient.computes.is_set()

@@ -31,7 +31,7 @@ def test_a_connection_that_is_cut_or_finds_no_room_is_described_and_comes_back(p
         proxy.cut()
         dialog = page.get_by_role("dialog")
         expect(dialog.get_by_role("heading")).to_have_text("CRAG Chat does not answer")
-        expect(dialog).to_contain_text("This page goes on by itself")
+        expect(dialog).to_contain_text("This page continues as soon as")
         expect(dialog).not_to_contain_text("Streamlit")
         page.keyboard.press("Escape")
         page.get_by_test_id("stConnectionStatus").hover()

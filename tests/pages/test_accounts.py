@@ -84,7 +84,7 @@ def test_a_login_that_failed_says_why(chat, log_in, monkeypatch, failure, words)
 )
 def test_members_are_offered_no_settings_of_the_server(chat, log_in, name, sections):
     log_in(claims(name))
-    assert said(chat.run(), "Those who may read the collection")
+    assert said(chat.run(), "Everyone who may read this collection")
     chat.switch_page(Page.SETTINGS.path).run()
     offered = {one.label.strip("*") for one in chat.sidebar.button}
     assert {section.name for section in all_sections()} & offered == sections

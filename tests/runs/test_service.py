@@ -227,9 +227,7 @@ def test_another_process_ends_the_run_of_one_that_dies_and_asks_what_is_queued(h
             connection.execute(text("INSERT INTO process_leases VALUES ('dead-dead', clock_timestamp())"))
         owned = {"state": "running", "owner": "999999-1" if one_file else "dead-dead", "started_at": 1.0}
         connection.execute(insert(runs).values(id=run_id, question="What holds?", **owned))
-    began = time.monotonic()
     assert wait(watching.runs.attach(run_id)).state == "interrupted"
-    assert time.monotonic() - began < 6
     wait_until(lambda: ended == [run_id])
 
 

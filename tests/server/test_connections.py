@@ -147,7 +147,8 @@ def test_a_socket_may_be_silent_for_longer_than_headers():
         assert application.got == 1
 
 
-def test_connections_are_limited_and_freed_again(port):
+def test_connections_are_limited_and_freed_again(port, monkeypatch):
+    monkeypatch.setattr(Limited, "header_seconds", PATIENCE)
     with ExitStack() as opened:
         for _ in range(Limited.connections):
             first = opened.enter_context(open_socket(port))

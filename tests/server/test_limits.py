@@ -1,11 +1,12 @@
 """What one client may hold open or send."""
 
 import asyncio
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -140,5 +141,7 @@ def test_a_reply_may_take_longer_than_the_body_did():
     slow = Starlette(
         routes=[Route("/", answer, methods=["POST"])], middleware=[Middleware(LimitRequests, limits=LIMITS)]
     )
-    with serve(slow) as address:
-        assert httpx.post(address, content=b"x").text == "done"
+    with serve(slow) as address, socket.create_connection(("127.0.0.1", urlsplit(address).port)) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx")
+        with client.makefile("rb") as reply:
+            assert b"done" in reply.read()
