@@ -99,19 +99,19 @@ def choose_route(question: str) -> RouteChoice:
         return _FACT
     asking = {route: share for route, share in classify_route(asked).items() if route != "talk"}
     shares = {route: share / max(sum(asking.values()), 1e-9) for route, share in asking.items()}
-    topic, parts = _find_list_topic(asked), split_into_parts(asked)
+    stated, parts = _find_list_topic(asked), split_into_parts(asked)
     odds = dict(shares)
-    for route, has_form in (("document", _find_summary(asked)), ("list", topic), ("steps", parts)):
+    for route, has_form in (("document", _find_summary(asked)), ("list", stated), ("steps", parts)):
         odds[route] = shares.get(route, 0.0) + _FORM * bool(has_form)
     route, share = max(odds.items(), key=lambda item: item[1])
     if share < _LEAST.get(route, 0.0):
         route = "fact"
     if route == "document":
         return RouteChoice("document", "It asks for a summary.")
-    if route == "list" and (listed := topic or _guess_topic(asked) or asked * (len(extract_terms(asked)) > 1)):
-        place = _words("place").search(asked) if topic else None
+    if route == "list" and (topic := stated or _guess_topic(asked) or asked * (len(extract_terms(asked)) > 1)):
+        place = _words("place").search(asked) if stated else None
         where = next(filter(None, place.groups()), "") if place else ""
-        return RouteChoice("list", f"It asks for every place about “{listed}”.", listed, where)
+        return RouteChoice("list", f"It asks for every place about “{topic}”.", topic, where)
     if route == "steps" and (parts := parts or _guess_parts(asked)):
         return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
     return replace(_FACT, is_clear=shares["fact"] + shares.get("table", 0.0) >= _CLEAR)
