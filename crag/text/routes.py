@@ -67,9 +67,9 @@ _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _MAX_SENTENCES = 50
 _FORM = 1.0
 """What a form that matches adds to the share of its route."""
-_LEAST = {"document": 0.45, "list": 0.4, "steps": 0.5}
+_LEAST = {"document": 0.45, "list": 0.4, "steps": 0.6}
 """The share from which on a question is answered in this way; below it, it is a fact."""
-_CLEAR = 0.8
+_CLEAR = 0.75
 _GENERAL_NOUNS = {"en": "document", "ko": "문서", "zh": "文件"}
 
 
@@ -198,9 +198,10 @@ def _guess_parts(asked: str) -> tuple[str, ...]:
     if len(clauses) > 2 and _words("condition").search(clauses[0]):
         comma = "，" if detect_language(asked) == "zh" else ", "
         return tuple(f"{_capitalize(clauses[0])}{comma}{clause}?" for clause in clauses[1 : MAX_PARTS + 1])
-    if 1 < len(clauses) <= MAX_PARTS and _stands_alone(clauses[0]):
+    is_apart = 1 < len(clauses) <= MAX_PARTS and _stands_alone(clauses[0])
+    if is_apart and sum(bool(_words("asks").search(clause)) for clause in clauses) > 1:
         return tuple(map(_write_question, clauses))
-    described = _find_description(asked)
+    described = _find_description(asked) or clauses[0] * is_apart
     return (_capitalize(described), asked) if _stands_alone(described) else ()
 
 
