@@ -226,6 +226,10 @@ def test_a_route_that_the_user_chose_is_kept():
         ),
         ("如果选乙方案，什么时候开始，要通知谁？", ("如果选乙方案，什么时候开始?", "如果选乙方案，要通知谁?")),
         ("새 요금은 언제부터 적용되고 누구에게 문의하나요?", ("새 요금은 언제부터 적용되고?", "누구에게 문의하나요?")),
+        (
+            "Until when can I pass my entry on to somebody else and what does it cost?",
+            ("Until when can I pass my entry on to somebody else?", "What does it cost?"),
+        ),
         # a comparison whose sides are named
         (
             "Is the new limit stricter than the old one?",
@@ -261,8 +265,3 @@ def test_a_route_that_the_user_chose_is_kept():
 )
 def test_a_question_in_steps_becomes_what_it_names_or_describes(question, parts):
     assert force_route(question, "steps").parts == parts
-
-
-def test_a_clause_that_asks_becomes_a_question():
-    found = choose_route("Until when can I pass my entry on to somebody else and what does it cost?").parts
-    assert found == ("Until when can I pass my entry on to somebody else?", "What does it cost?")
