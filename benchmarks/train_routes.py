@@ -28,12 +28,11 @@ from crag.text.language import detect_language, find_tokens
 from crag.text.route_classifier import UNIT, WEIGHTS_FILE, extract_features, known_words
 
 QUESTIONS_FILE = Path(__file__).with_name("route_questions.txt")
-EXPANDED = 10  # questions made of a line with alternatives
-FACTS = 600  # of each data set
-KEPT = {"route": 7800, "talk": 1200}  # features
+FACTS = 2000  # of each data set
+_FACT_WEIGHT, _FACT_SHARE = 0.2, 0.3
+KEPT = {"route": 20_000, "talk": 4000}  # features
 ROUTES = ("fact", "document", "list", "table", "steps", "talk")
-_ALTERNATIVES = re.compile(r"\(([^()]*\|[^()]*)\)")
-_FOLDS = 5
+_FOLDS = 4
 _STRETCH = 5.0  # of the features, so that the penalty weighs less
 
 
@@ -49,23 +48,14 @@ class Example:
 
 def read_examples(path: Path = QUESTIONS_FILE) -> Iterator[Example]:
     """Yield the questions of all lines, Chinese ones in traditional characters too."""
-    chance, to_traditional, label = random.Random(0), OpenCC("s2t"), ""
+    to_traditional, label = OpenCC("s2t"), ""
     for number, line in enumerate(path.read_text("utf-8").splitlines()):
         if found := re.match(r"\[([a-z ]+)\]", line):
             label = found[1]
         elif line and not line.startswith("#"):
-            expanded = sorted({_choose(line, chance) for _ in range(4 * EXPANDED)} - {""})
-            chosen = chance.sample(expanded, min(len(expanded), EXPANDED))
-            weight = min(len(chosen), 3) / len(chosen)
-            for question in chosen:
-                yield Example(question, label, number, weight)
-                if detect_language(question) == "zh":
-                    yield Example(to_traditional.convert(question), label, number, weight / 2)
-
-
-def _choose(line: str, chance: random.Random) -> str:
-    chosen = _ALTERNATIVES.sub(lambda found: chance.choice(found[1].split("|")), line)
-    return re.sub(r" ([?,.!])", r"\1", " ".join(chosen.split()))
+            yield Example(line, label, number, 1.0)
+            if detect_language(line) == "zh":
+                yield Example(to_traditional.convert(line), label, number, 0.5)
 
 
 def read_facts(evaluation: Path, training: Path) -> Iterator[Example]:
@@ -80,7 +70,7 @@ def read_facts(evaluation: Path, training: Path) -> Iterator[Example]:
 
 def _sample(questions: Sequence[str], number: int) -> Iterator[Example]:
     chosen = random.Random(number).sample(sorted(set(questions)), min(FACTS, len(set(questions))))
-    yield from (Example(question, "fact", -1 - number * FACTS - at, 0.1) for at, question in enumerate(chosen))
+    yield from (Example(question, "fact", -1 - number * FACTS - at, _FACT_WEIGHT) for at, question in enumerate(chosen))
 
 
 class Classifier:
@@ -90,7 +80,7 @@ class Classifier:
         features = [extract_features(one.question, words) for one in examples]
         if words is None:  # a word of fewer than three lines is a subject
             lines = _count_lines(features, examples)
-            words = known_words(frozenset(name for name in features_of(lines, 3) if " " not in name))
+            words = known_words(frozenset(name for name in features_of(lines, 3) if name[0] not in "@#&"))
             features = [extract_features(one.question, words) for one in examples]
         names = features_of(_count_lines(features, examples), 3)
         self.words = words
@@ -104,7 +94,7 @@ class Classifier:
 
     def _fit(self, examples: Sequence[Example], features: Sequence[set[str]], names: Sequence[str]) -> None:
         self.names, self._at = names, {name: at for at, name in enumerate(names)}
-        model = LogisticRegression(C=3, max_iter=300, tol=1e-3)
+        model = LogisticRegression(C=1, max_iter=150, tol=1e-3)
         model.fit(
             self._matrix(features), [one.label for one in examples], sample_weight=[one.weight for one in examples]
         )
@@ -152,6 +142,17 @@ def without_kinds(examples: Sequence[Example]) -> list[Example]:
     return [replace(one, label=one.label.split()[0]) for one in examples]
 
 
+def balance(examples: Sequence[Example]) -> list[Example]:
+    """Return the examples with weights by which all kinds count the same, but facts twice as much."""
+    total = dict.fromkeys(ROUTES, 0.0)
+    for one in examples:
+        total[one.label] += one.weight
+    rest = (1 - _FACT_SHARE) / (len(ROUTES) - 1)
+    share = {label: _FACT_SHARE if label == "fact" else rest for label in ROUTES}
+    lines = len({one.line for one in examples if one.line >= 0})
+    return [replace(one, weight=one.weight * share[one.label] * lines / total[one.label]) for one in examples]
+
+
 def cross_validate(examples: Sequence[Example]) -> NDArray[np.float64]:
     """Return the probabilities of each example by a classifier that was fitted without its line."""
     shuffled = sorted({one.line for one in examples})
@@ -159,7 +160,7 @@ def cross_validate(examples: Sequence[Example]) -> NDArray[np.float64]:
     fold = {line: number % _FOLDS for number, line in enumerate(shuffled)}
     found = np.zeros((len(examples), len(ROUTES)))
     for number in range(_FOLDS):
-        model = Classifier([one for one in examples if fold[one.line] != number], KEPT["route"])
+        model = Classifier(balance([one for one in examples if fold[one.line] != number]), KEPT["route"])
         left_out = [at for at, one in enumerate(examples) if fold[one.line] == number]
         order = [model.labels.index(route) for route in ROUTES]
         found[left_out] = model.probabilities([examples[at].question for at in left_out])[:, order]
@@ -202,7 +203,7 @@ def main() -> None:
     examples = without_kinds([*written, *read_facts(arguments.evaluation, arguments.training)])
     print(f"{len(examples)} questions", dict(Counter(one.label for one in examples)))
     if arguments.write:
-        route = Classifier(examples, KEPT["route"])
+        route = Classifier(balance(examples), KEPT["route"])
         talk = [replace(one, label=one.label.removeprefix("talk ")) for one in written if one.label.startswith("talk")]
         kinds = Classifier(talk, KEPT["talk"], route.words)
         said = {token for one in talk for _, token in find_tokens(one.question.casefold()) if token.isascii()}

@@ -16,14 +16,14 @@ _MAX_TITLES = 10
 REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
     "en": {
         "greeting": "Hello! Ask me a question about your documents.",
-        "wellbeing": "I am running fine, thank you. What would you like to know from your documents?",
+        "wellbeing": "I am a program and running fine, thank you. What would you like to know from your documents?",
         "thanks": "You’re welcome.",
         "farewell": "Goodbye!",
-        "acknowledgement": "All right. Ask me another question whenever you like.",
+        "acknowledgement": "All right. If an answer was wrong, ask in other words: each sentence shows its source.",
         "identity": "I am CRAG Chat, a program that answers questions from your documents. Answers come from: {model}.",
         "builtin": "the built-in engine",
         "capabilities": "I answer questions from the documents you add, and show the source of each sentence. "
-        "I grade every passage I find before I use it. {otherwise}",
+        "I grade every passage I find before I use it. Settings lists what was sent from this machine. {otherwise}",
         "web": "If I find no answer in your documents, I say so, and can search the web if you allow it.",
         "no web": "If I find no answer in your documents, I say so instead of guessing.",
         "documents": "I can search these documents:",
@@ -32,14 +32,15 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
     },
     "ko": {
         "greeting": "안녕하세요! 문서에서 궁금한 점을 물어보세요.",
-        "wellbeing": "네, 잘 작동하고 있습니다. 문서에서 무엇을 찾아 드릴까요?",
+        "wellbeing": "감사합니다. 저는 프로그램이고 잘 작동하고 있습니다. 문서에서 무엇을 찾아 드릴까요?",
         "thanks": "천만에요.",
         "farewell": "안녕히 가세요!",
-        "acknowledgement": "알겠습니다. 다른 질문이 있으면 언제든지 물어보세요.",
+        "acknowledgement": "알겠습니다. 답이 틀렸다면 다른 말로 다시 물어보세요. 문장마다 출처가 표시됩니다.",
         "identity": "저는 추가하신 문서를 바탕으로 질문에 답하는 프로그램 CRAG Chat입니다. 답변 모델: {model}.",
         "builtin": "내장 엔진",
         "capabilities": "추가하신 문서를 바탕으로 질문에 답하고, 문장마다 출처를 보여 드립니다. "
-        "찾은 구절은 쓰기 전에 모두 채점합니다. {otherwise}",
+        "찾은 구절은 쓰기 전에 모두 채점합니다. 이 컴퓨터에서 전송된 내용은 ‘설정’ 페이지에서 볼 수 있습니다. "
+        "{otherwise}",
         "web": "문서에 답이 없으면 없다고 말씀드리고, 허용하시면 웹에서 찾아봅니다.",
         "no web": "문서에 답이 없으면 지어내지 않고 없다고 말씀드립니다.",
         "documents": "다음 문서에서 찾을 수 있습니다:",
@@ -48,13 +49,14 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
     },
     "zh": {
         "greeting": "你好！关于您的文档，请随时提问。",
-        "wellbeing": "谢谢，我运行正常。您想从文档中了解什么？",
+        "wellbeing": "谢谢关心。我是程序，运行正常。您想从文档中了解什么？",
         "thanks": "不客气。",
         "farewell": "再见！",
-        "acknowledgement": "好的。有其他问题请随时问我。",
+        "acknowledgement": "好的。如果回答有误，请换个说法再问，每句话都标有出处。",
         "identity": "我是 CRAG Chat，一个根据您的文档回答问题的程序。回答模型：{model}。",
         "builtin": "内置引擎",
-        "capabilities": "我根据您添加的文档回答问题，并显示每句话的出处。找到的每个段落都先评分再使用。{otherwise}",
+        "capabilities": "我根据您添加的文档回答问题，并显示每句话的出处。找到的每个段落都先评分再使用。"
+        "从本机发送过的内容可在“设置”页面查看。{otherwise}",
         "web": "如果文档中没有答案，我会说明；经您允许，我也可以搜索网络。",
         "no web": "如果文档中没有答案，我会说明，而不会编造。",
         "documents": "我可以在这些文档中查找：",
@@ -63,13 +65,14 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
     },
     "zh-Hant": {
         "greeting": "你好！關於您的文件，請隨時提問。",
-        "wellbeing": "謝謝，我運作正常。您想從文件中了解什麼？",
+        "wellbeing": "謝謝關心。我是程式，運作正常。您想從文件中了解什麼？",
         "thanks": "不客氣。",
         "farewell": "再見！",
-        "acknowledgement": "好的。有其他問題請隨時問我。",
+        "acknowledgement": "好的。如果回答有誤，請換個說法再問，每句話都標有出處。",
         "identity": "我是 CRAG Chat，一個根據您的文件回答問題的程式。回答模型：{model}。",
         "builtin": "內建引擎",
-        "capabilities": "我根據您加入的文件回答問題，並顯示每句話的出處。找到的每個段落都先評分再使用。{otherwise}",
+        "capabilities": "我根據您加入的文件回答問題，並顯示每句話的出處。找到的每個段落都先評分再使用。"
+        "從本機傳送過的內容可在「設定」頁面查看。{otherwise}",
         "web": "如果文件中沒有答案，我會說明；經您允許，我也可以搜尋網路。",
         "no web": "如果文件中沒有答案，我會說明，而不會編造。",
         "documents": "我可以在這些文件中查找：",

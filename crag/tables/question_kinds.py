@@ -14,18 +14,22 @@ from crag.text.route_classifier import classify_route
 from crag.text.table_headers import names_period
 
 _LONGEST = 300  # characters; a longer question brings its own text
-_SURE = 0.6  # the share from which on the wording resembles questions about tables
+_SURE, _POSSIBLE = 0.5, 0.1  # shares from which on a question may be about a table, without words for it or with them
 _ANY_YEAR = 2000  # of a month without a year
 
 
 def is_table_question(question: str) -> bool:
     """Return whether the wording asks for a computation over rows: a count, total, mean, extreme, share or change."""
+    if is_plain_calculation(question):
+        return True
+    share = classify_route(question).get("table", 0.0)
+    return share >= _SURE or (share >= _POSSIBLE and _states_calculation(question))
+
+
+def _states_calculation(question: str) -> bool:
     operations = not word_pattern("wording", "no_figure").match(question) and find_operations(question)
-    is_grouped = has_words(question, "wording", "grouped")
-    is_compared = is_grouped or has_words(question, "contest")
-    is_compared |= has_words(question, "flow")
-    is_stated = bool(operations or is_compared or is_plain_calculation(question) or find_comparisons(question))
-    return is_stated or classify_route(question).get("table", 0.0) >= _SURE
+    is_compared = has_words(question, "wording", "grouped") or has_words(question, "contest")
+    return bool(operations or is_compared or has_words(question, "flow") or find_comparisons(question))
 
 
 def is_listing_question(question: str) -> bool:

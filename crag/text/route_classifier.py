@@ -1,7 +1,7 @@
 """Trained classifier of messages: which kind of question, or of small talk, a wording resembles.
 
-`route_weights.json` holds two multinomial logistic regressions over words, pairs and triples of words, and
-characters of Korean and Chinese: one for the route, one for the kind of small talk. `benchmarks/train_routes.py` fits
+`route_weights.json` holds two multinomial logistic regressions over runs of one to three words, pairs of words that
+are apart, and runs of characters: one for the route, one for the kind of small talk. `benchmarks/train_routes.py` fits
 them. Words that are not among their features, such as the subject of a question, all count as the same unknown word.
 """
 
@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import cast
 
 from crag.text.language import detect_language, find_tokens
-from crag.types import SmallTalk
+from crag.types import Language, SmallTalk
 
 WEIGHTS_FILE = Path(__file__).with_name("route_weights.json")
 UNIT = 0.05
 """What a weight of 1 in the file adds to the log-odds of a label, before it is scaled by the number of features."""
 _LONGEST = 300  # characters; a longer message brings its own text
-_UNKNOWN, _MAX_RUN = "_", 4
+_UNKNOWN, _MAX_GAP = "_", 5
+_RUNS = {"en": range(3, 6), "ko": range(1, 5), "zh": range(1, 5)}  # characters; English ones stay within a word
 _MARKS = re.compile("[,;:，、；：]")
-_ADDRESS = frozenset(["you", "u", "your", "yourself", "i", "me", "my", "we", "our", "this", "here", "there", "it"])
-_LONG_WORD = re.compile(r"[a-z]{6,}")
+_WORD = re.compile(r"[\w'’]+|[^\w\s]")
 
 
 def extract_features(message: str, words: AbstractSet[str] | None = None) -> set[str]:
@@ -39,10 +39,10 @@ def extract_features(message: str, words: AbstractSet[str] | None = None) -> set
             shown.append(word)
     shown.append("$")
     found = {" ".join(shown[at : at + size]) for size in (1, 2, 3) for at in range(len(shown) - size + 1)}
-    found.update(f"~{word[:5]}" for word in _LONG_WORD.findall(text))
+    known = [word for word in shown if word != _UNKNOWN]
+    found.update(f"&{one} {other}" for at, one in enumerate(known) for other in known[at + 2 : at + 1 + _MAX_GAP])
     language = detect_language(text)
-    if language != "en":
-        found.update(_character_runs(text))
+    found.update(_character_runs(text, language))
     marks, questions = len(_MARKS.findall(text)), text.count("?") + text.count("？")
     size = round(2 * math.log2(1 + len(text) / (2.5 if language == "en" else 1)))
     return found | {f"#{language}", f"#length {size}", f"#marks {min(marks, 3)}", f"#questions {min(questions, 2)}"}
@@ -50,13 +50,13 @@ def extract_features(message: str, words: AbstractSet[str] | None = None) -> set
 
 def known_words(features: AbstractSet[str]) -> frozenset[str]:
     """Return the words that occur in features."""
-    return frozenset(word for name in features if name[0] not in "#@~" for word in name.split())
+    return frozenset(word for name in features if name[0] not in "#@" for word in name.removeprefix("&").split())
 
 
-def _character_runs(text: str) -> Iterator[str]:
-    bare = f"^{re.sub(r'[0-9]+', '0', text.strip(' .?!~。？！～'))}$"
-    for size in range(1, _MAX_RUN + 1):
-        yield from (f"@{bare[at : at + size]}" for at in range(len(bare) - size + 1))
+def _character_runs(text: str, language: Language) -> Iterator[str]:
+    bare = re.sub(r"[0-9]+", "0", text.strip(" .?!~。？！～"))
+    for piece in [f" {word} " for word in _WORD.findall(bare)] if language == "en" else [f"^{bare}$"]:
+        yield from (f"@{piece[at : at + size]}" for size in _RUNS[language] for at in range(len(piece) - size + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +96,13 @@ def classify_route(message: str) -> dict[str, float]:
 def classify_small_talk(message: str, least: float) -> SmallTalk | None:
     """Return the likeliest kind of small talk; None if its share is less than `least`.
 
-    In English, None also if a word was never part of small talk, or if a question is not addressed to the program.
+    In English, None also if a word was never part of small talk, or two that do not ask.
     """
     if classify_route(message).get("talk", 0.0) < least:
         return None
     _, talk, words = _load()
     said = {token for _, token in find_tokens(message.casefold()) if token.isascii() and token.isalpha()}
-    is_addressed = bool(said & _ADDRESS) or "?" not in message or not message.isascii()
-    if not (is_addressed and said <= set(talk.words)):
+    if len(said - set(talk.words)) > ("?" not in message):
         return None
     kinds = talk.probabilities(extract_features(message, words))
     return cast("SmallTalk", max(kinds, key=lambda kind: kinds[kind]))

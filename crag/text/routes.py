@@ -65,9 +65,11 @@ _PARTS: dict[str, str] = _TABLES["parts"] | {"number": "|".join(sorted(_NUMBERS,
 _SCRIPT_RANGE = lazy_regex(r"\[[^\]]*(?:가-힣|\\u4e00-\\u9fff)[^\]]*\]")  # slow to compile without regard to case
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _MAX_SENTENCES = 50
-_SURE = {"document": 0.7, "list": 0.75, "steps": 0.65}
-"""The share from which on the wording decides, chosen by `benchmarks/train_routes.py`."""
-_CLEAR = 0.6
+_FORM = 1.0
+"""What a form that matches adds to the share of its route."""
+_LEAST = {"document": 0.45, "list": 0.4, "steps": 0.6}
+"""The share from which on a question is answered in this way; below it, it is a fact."""
+_CLEAR = 0.75
 _GENERAL_NOUNS = {"en": "document", "ko": "문서", "zh": "文件"}
 
 
@@ -95,19 +97,24 @@ def choose_route(question: str) -> RouteChoice:
     asked = " ".join(strip_small_talk(question).split())
     if not asked or len(asked) > _LONGEST or is_long_question(question):
         return _FACT
-    if _find_summary(asked):
+    asking = {route: share for route, share in classify_route(_INTERVAL.sub("", asked)).items() if route != "talk"}
+    shares = {route: share / max(sum(asking.values()), 1e-9) for route, share in asking.items()}
+    stated, parts = _find_list_topic(asked), split_into_parts(asked)
+    odds = dict(shares)
+    for route, has_form in (("document", _find_summary(asked)), ("list", stated), ("steps", parts)):
+        odds[route] = shares.get(route, 0.0) + _FORM * bool(has_form)
+    route, share = max(odds.items(), key=lambda item: item[1])
+    if share < _LEAST.get(route, 0.0):
+        route = "fact"
+    if route == "document":
         return RouteChoice("document", "It asks for a summary.")
-    if topic := _find_list_topic(asked):
-        place = _words("place").search(asked)
-        return RouteChoice(
-            "list",
-            f"It asks for every place about “{topic}”.",
-            topic,
-            next(filter(None, place.groups()), "") if place else "",
-        )
-    if parts := split_into_parts(asked):
+    if route == "list" and (topic := stated or _guess_topic(asked) or asked * (len(extract_terms(asked)) > 1)):
+        place = _words("place").search(asked) if stated else None
+        where = next(filter(None, place.groups()), "") if place else ""
+        return RouteChoice("list", f"It asks for every place about “{topic}”.", topic, where)
+    if route == "steps" and (parts := parts or _guess_parts(asked)):
         return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
-    return _classify(asked)
+    return replace(_FACT, is_clear=shares["fact"] + shares.get("table", 0.0) >= _CLEAR)
 
 
 _INTERVAL = lazy_regex(  # not to be read as “every one of them”
@@ -116,20 +123,6 @@ _INTERVAL = lazy_regex(  # not to be read as “every one of them”
     rf"|year|decade|spring|summer|autumn|winter|{'|'.join(MONTHS)}"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
 )
-
-
-def _classify(asked: str) -> RouteChoice:
-    """Return the kind of question that the wording resembles; a fact if that is not sure, or cannot be followed."""
-    shares = classify_route(_INTERVAL.sub("", asked))
-    route, share = max(shares.items(), key=lambda item: item[1])
-    if share >= _SURE.get(route, 1.0):
-        if route == "document":
-            return RouteChoice("document", "It reads like a request for a summary.")
-        if route == "list" and (topic := _guess_topic(asked)):
-            return RouteChoice("list", f"It asks for every place about “{topic}”.", topic)
-        if route == "steps" and (parts := _guess_parts(asked)):
-            return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
-    return replace(_FACT, is_clear=shares["fact"] + shares.get("table", 0.0) >= _CLEAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +195,40 @@ def _guess_topic(asked: str) -> str:
 
 
 def _guess_parts(asked: str) -> tuple[str, ...]:
-    """Return a question about each of two things that are compared, or else each clause as a question."""
-    clauses = [part for part in map(str.strip, _words("clause_end").split(asked)) if extract_terms(part)]
+    """Return a question about each of two things that are compared, or each clause as a question.
+
+    A question in one clause becomes what it describes instead of naming it, and the question itself.
+    """
     match = find_form("comparison_guess", asked)
     if match and not _words("asks_which").search(f"{match['first']} {match['second']}"):
         return tuple(f"{_capitalize(match[name].strip())}: {asked}" for name in ("first", "second"))
-    return tuple(map(_write_question, clauses)) if 1 < len(clauses) <= MAX_PARTS else ()
+    clauses = [part for part in map(str.strip, _words("clause_end").split(asked)) if _has_meaning(part)]
+    if len(clauses) > 2 and _words("condition").search(clauses[0]):
+        comma = "，" if detect_language(asked) == "zh" else ", "
+        return tuple(f"{_capitalize(clauses[0])}{comma}{clause}?" for clause in clauses[1 : MAX_PARTS + 1])
+    is_apart = 1 < len(clauses) <= MAX_PARTS and _stands_alone(clauses[0])
+    if is_apart and sum(bool(_words("asks").search(clause)) for clause in clauses) > 1:
+        return tuple(map(_write_question, clauses))
+    described = _find_description(asked) or clauses[0] * is_apart
+    return (_capitalize(described), asked) if _stands_alone(described) else ()
+
+
+def _stands_alone(clause: str) -> bool:
+    """Return whether a clause names its subject, or so much else that a pronoun does not matter."""
+    return names_something(clause) or len(extract_terms(clause)) > 1
+
+
+def _has_meaning(clause: str) -> bool:
+    return bool(extract_terms(clause) or _words("asks").search(clause))
+
+
+def _find_description(asked: str) -> str:
+    """Return the half of a question that describes something: “approved in May” in “Is it the sum approved in May?”."""
+    bare, language = asked.strip(" ?!.。？！"), detect_language(asked)
+    halves = [(bare[: at.start()], bare[at.end() :]) for at in _words("description_end").finditer(bare)]
+    halves = [both for both in halves if all(map(extract_terms, both))]
+    nearest = min(halves, key=lambda both: abs(len(both[0]) - len(both[1])), default=("", ""))
+    return nearest[language == "en"].strip()
 
 
 def split_into_parts(asked: str) -> tuple[str, ...]:
