@@ -25,7 +25,24 @@ UNIT = 0.05
 """What a weight of 1 in the file adds to the log-odds of a label, before it is scaled by the number of features."""
 _LONGEST = 300  # characters; a longer message brings its own text
 _UNKNOWN, _MAX_GAP = "_", 5
+_MIN_STATEMENT_WORDS = 5
 _RUNS = {"en": range(3, 6), "ko": range(1, 5), "zh": range(1, 5)}  # characters; English ones stay within a word
+_ADDRESS = re.compile(  # the program, the person, or what is loaded
+    r"\b(?:you|u|your|yours|yourself|ya|i|me|my|we|us|our|this|here|there|it|that)\b"
+    r"|너|넌|네가|당신|챗봇|로봇|프로그램|에이아이|앱|시스템|여기|이거|이건|저는|나는|내 |제 |제가|내가|파일|문서|자료"
+    r"|업로드|올린|데이터"
+    r"|[你您](?![们們])|系[统統]|程序|程式|机器人|機器人|助手|[这這][个個里裡]|我|文件|文[档檔]|上[传傳]|[资資]料|[数數][据據]",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"[?？吗嗎呢]\W*$|[什甚][么麼]|[几幾]|多少|怎|哪|谁|誰|(?:나요|까요?|가요|니|냐|지요|죠|나)\W*$|뭐|몇|언제|어디|어떻|어떤"
+)
+_REVISION = re.compile(  # wants the last answer in another form
+    r"\b(?:shorter|longer|briefer|simpler|details?|detailed|table|bullets?|points?|list|sentences?|paragraphs?|words|summary"
+    r"|english|korean|chinese|german|french)\b|짧게|길게|자세|표로|간단|요약|영어로|한국어로|중국어로|[简簡]短|[详詳][细細]|表格"
+    r"|用[中英韩韓]文",
+    re.IGNORECASE,
+)
 _MARKS = re.compile("[,;:，、；：]")
 _WORD = re.compile(r"[\w'’]+|[^\w\s]")
 
@@ -96,13 +113,19 @@ def classify_route(message: str) -> dict[str, float]:
 def classify_small_talk(message: str, least: float) -> SmallTalk | None:
     """Return the likeliest kind of small talk; None if its share is less than `least`.
 
-    In English, None also if a word was never part of small talk, or two that do not ask.
+    None, too, of a single English word, of a wish for another form of the last answer ("shorter"), and of a question
+    that does not address the program. In English, None also if a word was never part of small talk, or two of a longer
+    statement.
     """
-    if classify_route(message).get("talk", 0.0) < least:
+    if classify_route(message).get("talk", 0.0) < least or _REVISION.search(message):
+        return None
+    if message.isascii() and len(message.split()) == 1:
+        return None
+    if _ASKS.search(message) and not _ADDRESS.search(message):
         return None
     _, talk, words = _load()
     said = {token for _, token in find_tokens(message.casefold()) if token.isascii() and token.isalpha()}
-    if len(said - set(talk.words)) > ("?" not in message):
+    if len(said - set(talk.words)) > ("?" not in message and len(message.split()) >= _MIN_STATEMENT_WORDS):
         return None
     kinds = talk.probabilities(extract_features(message, words))
     return cast("SmallTalk", max(kinds, key=lambda kind: kinds[kind]))

@@ -162,8 +162,8 @@ def find_document_reference(question: str) -> DocumentReference | None:
 
 def drop_place(topic: str, place: str) -> str:
     """Return what to list without where to look: “hens” for “hens in the letter”."""
-    where = rf"\W*\b(?:in|from|of|within|across)\b (?:(?:all|each|of|the|this|my|our) )*{re.escape(place)}$"
-    return re.sub(where, "", topic, flags=re.IGNORECASE) or topic
+    inside = rf"\W*\b(?:in|from|of|within|across)\b (?:(?:all|each|of|the|this|my|our) )*{re.escape(place)}$"
+    return re.sub(inside, "", topic, flags=re.IGNORECASE) or topic
 
 
 def force_route(question: str, route: Route) -> RouteChoice:

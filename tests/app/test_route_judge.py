@@ -23,7 +23,7 @@ DOCUMENTS = {
     "guide.md": "# Bridges\n\nThe Halden bridge opened in 1931. It is painted red. Two bridges cross the river.",
     "boats.csv": "Boat,Harbour,Length\nTern,Odby,12\nGull,Odby,9\nAuk,Moorby,15\n",
 }
-OPEN = "Bridges for me please"
+OPEN = "Tell me about the bridges"
 _numbers = count(1)
 
 
