@@ -27,7 +27,7 @@ from crag.text.language import (
     is_table_row,
     split_sentences,
 )
-from crag.text.opening_hours import name_hours_asked_for, names_day_itself, tells_other_opening
+from crag.text.opening_hours import asks_opening, find_days, name_hours_asked_for, names_day_itself, tells_other_opening
 from crag.text.patterns import lazy_regex
 from crag.text.question_parts import split_question
 from crag.text.questions import (
@@ -183,7 +183,7 @@ class BuiltinCoverageCheck(CoverageCheck):
         if self._tells_value_of_another(question, sentence):
             return False
         if question.is_cjk:
-            return True
+            return _names_own_topic(question, sentence)
         if not _names_topic(question, sentence) or _is_about_other_half(question, sentence):
             return False
         return english.has_form(question, sentence, self._embedder)
@@ -223,6 +223,21 @@ def _names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
     return any(topic in held or any(shares_root(topic, term) for term in held) for topic in topics)
 
 
+def _names_own_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
+    """Return whether a Korean or Chinese sentence names a topic of the question that is not borrowed from earlier ones.
+
+    Always true for lists and for questions that ask for a value: such sentences often leave out their subject.
+    """
+    if question.answer_type in SINGLE_VALUE_TYPES or sentence.items >= _MIN_LIST_ITEMS:
+        return True
+    own = _BORROWED_WORDS.sub(r"\1", question.text)
+    topics = _cjk_reader(own).find_topics(own)
+    held = frozenset(extract_terms(sentence.text))
+    return not topics or any(
+        holds_topic(question, topic, extract_terms(topic), sentence.text, held) for topic in topics
+    )
+
+
 def _is_about_other_half(question: AnalyzedQuestion, sentence: Quotation) -> bool:
     """Return whether a sentence below "Bees and hens" speaks of hens only, and the question is about bees."""
     asked, held = question.weights.keys(), question.add_forms(extract_terms(sentence.text))
@@ -240,9 +255,11 @@ def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: 
     A sentence that states a value directly has a rival only in another that does, or one on the day asked about.
     Of 62 such answers to Natural Questions, SQuAD, KorQuAD and DRCD, 32 were right; of the others, nine in ten.
     """
+    sentences = [sentence for quoted in used for sentence in _separate_sentences(quoted)]
+    if _leaves_out_day(question.text, sentences, passages):
+        return True
     if question.answer_type not in SINGLE_VALUE_TYPES or not passages:
         return False
-    sentences = [sentence for quoted in used for sentence in _separate_sentences(quoted)]
     values = frozenset[StatedValue]().union(*(find_values(question, sentence.text) for sentence in sentences))
     if not values:
         return False
@@ -263,6 +280,14 @@ def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: 
             if is_near and not any(agree(*pair) for pair in product(values, others)):
                 return True
     return False
+
+
+def _leaves_out_day(question: str, used: Sequence[Quotation], passages: Sequence[Passage]) -> bool:
+    """Return whether another sentence on opening names the very day asked about: "We are closed on Mondays"."""
+    if not (find_days(question) and asks_opening(question)) or any(names_day_itself(question, s.text) for s in used):
+        return False
+    sentences = (sentence for passage in passages for sentence in split_sentences(passage.text))
+    return any(names_day_itself(question, sentence) and asks_opening(sentence) for sentence in sentences)
 
 
 def _is_whole(quoted: Quotation) -> bool:

@@ -47,7 +47,7 @@ _DATE = lazy_regex(rf"{_YEAR.pattern}|\b(?:{_MONTHS})\b|\d ?[월月]|세기|世[
 
 _OPENING_WORD = lazy_regex(
     r"\b(?:open(?:s|ed|ing)?|close[sd]?|closing|shuts?)\b"
-    r"|[가-힣]*(?:여[나는니]|엽니|연다|열[어려리]|닫[나는아습]|운영|영업|개관|폐관|개장)[가-힣]*"
+    r"|[가-힣]*(?:여[나는니]|엽니|연다|열[어려리]|닫[나는아습]|운영|영업|개관|폐관|개장|쉬[는나어니지]|쉽니|쉰다|휴관|휴무)[가-힣]*"
     r"|[开開关關][门門]|[开開闭閉][馆館]|[开開]放|[营營][业業]|打[烊样]|[关關][闭閉]",
     re.IGNORECASE,
 )
@@ -127,6 +127,11 @@ def _speaks_of_other_days(question: str, text: str) -> bool:
     asked = find_days(question)
     held = find_days(text) if asked else frozenset()
     return bool(held) and asked.isdisjoint(held)
+
+
+def asks_opening(text: str) -> bool:
+    """Return whether a text speaks of opening or closing."""
+    return bool(_OPENING_WORD.search(text))
 
 
 def names_day_itself(question: str, text: str) -> bool:

@@ -357,6 +357,8 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder):
         ("一楼服务台有多少辆轮椅？", "轮椅在一楼服务台免费借用，当天17:00前归还。", "轮椅", False),
         ("一楼服务台有多少辆轮椅？", "一楼服务台有8辆轮椅。", "轮椅", True),
         ("没有听课证停车每小时多少钱？", "凭听课证停车每小时4元。", "停车", False),
+        ("준비물이 뭐예요? (현장체험학습 안내문)", "5학년은 현장체험학습을 다녀올 예정입니다.", "준비물", False),
+        ("준비물이 뭐예요? (현장체험학습 안내문)", "준비물은 도시락과 물입니다.", "현장체험학습 안내문", True),
         ("when is mill bridge shut", "Mill Bridge will be closed from 12 January to 20 February 2026.", "Roads", True),
         ("What does fault code F28 mean?", "Code: F28 | Meaning: No flame | What to do: Check the gas", "Faults", True),
         ("How many weeks is the notice?", "Until last year the notice was four weeks.", "Leaving", False),
@@ -373,6 +375,16 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder):
 def test_a_sentence_is_not_about_everything_in_the_heading_above_it(embedder, question, text, heading, covered):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     assert check.is_covered(question, [Quotation(text, heading)]) is covered
+
+
+def test_hours_of_weekdays_do_not_tell_of_a_monday_that_another_sentence_names(embedder):
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    text = "The reading room is open on weekdays. The house is closed on Mondays."
+    passages = [Passage(1, "house", "House", "house.md", text, text)]
+    used = [Quotation(text.partition(". ")[0], "House")]
+    assert check.is_covered("Is the reading room open on weekdays?", used, passages=passages)
+    assert check.is_covered("Is the reading room open on Mondays?", used)
+    assert not check.is_covered("Is the reading room open on Mondays?", used, passages=passages)
 
 
 def test_the_green_badge_needs_one_sentence_that_states_everything(embedder):

@@ -60,6 +60,7 @@ _WON = lazy_regex(rf"{_NAME}[^.]{{0,30}}?\d[\d,만천 ]*원(?:이다|입니다|�
 _PLACE = lazy_regex(
     rf"{_NAME}[^.]{{0,80}}?에 (?:위치하고 있다|위치해 있다|위치한다|자리 ?잡고 있다|위치합니다|있습니다)\.?$"
 )
+_PRICED = lazy_regex("(?:료|비|금|값|액|세|가격|요금|비용|수당|연봉|급여|월급|가|권|장|세트|이용|대여|발급|주차)$")
 _TAIL = lazy_regex(
     r"^(?P<what>\S+(?: \S+){0,4}?)(?:의)? (?P<part>종류|유형|장점|단점"
     r"|특징|원인|목적|역할|기능|증상|효과|조건|절차|방법|기간|요금|비용|시간|일정"
@@ -84,6 +85,11 @@ def _is_name(found: re.Match[str], heading: str, around: Surroundings) -> bool:
     return known or around.count(name) > (MIN_MENTIONS if len(name) >= _MIN_NAME_SYLLABLES else 2 * MIN_MENTIONS)
 
 
+def _ask_price(found: re.Match[str], name: str) -> str:
+    """Ask for the price of what has one by its name: not of 회원 in “회원은 10분에 300원입니다”."""
+    return f"{name} 얼마인가요?" if _PRICED.search(found["name"]) else ""
+
+
 def _ask_what(found: re.Match[str], name: str) -> str:
     if not _NOUN_END.search(found.string) or re.search(
         r"(?:때문|것|정도|편|뿐|듯|중|수|하나|바|곳|점|때|명|개|년|원|일|월)(?:이다|이었다|입니다)\.?$", found.string
@@ -104,7 +110,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], SentenceAsk], ...] = (
     (_DAYS, "{name} 며칠인가요?"),
     (_EVERY, "{name} 얼마나 자주 {verb}하나요?"),
     (_HOURS, "{name} 몇 시부터 몇 시까지인가요?"),
-    (_WON, "{name} 얼마인가요?"),
+    (_WON, _ask_price),
     (_EVENT, "{name} 언제 {verb}되었나요?"),
     (_PLACE, "{name} 어디에 있나요?"),
     (_DEFINITION, _ask_what),
