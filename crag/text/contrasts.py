@@ -7,6 +7,7 @@ import re
 from crag.text.language import extract_terms
 from crag.text.patterns import SEVERAL, lazy_regex
 
+_SEASON = "(?:month|week|winter|summer|spring|autumn|fall|season|term|quarter|semester)"
 _OPPOSITES = tuple(
     (lazy_regex(one, re.IGNORECASE), lazy_regex(other, re.IGNORECASE))
     for one, other in (
@@ -28,6 +29,7 @@ _OPPOSITES = tuple(
         ("이전", "이후"),
         ("최[고대다]", "최[저소]"),
         ("증가|늘", "감소|줄"),
+        (rf"\bthis {_SEASON}\b", rf"\b(?:last|next|previous) {_SEASON}\b"),
         (r"\blast year\b|작년|지난해|去年", r"\b(?:this|next) year\b|올해|내년|前年|재작년|今年|明年"),
         (r"\bthis year\b|올해|今年", r"\b(?:last|next) year\b|작년|지난해|내년|去年|前年|明年"),
         (r"\bnext year\b|내년|明年", r"\b(?:last|this) year\b|작년|지난해|올해|去年|前年|今年"),
@@ -61,7 +63,7 @@ _ASKS_NOW = tuple(  # a question in the present, what used to be, and what is no
             ),
             (
                 rf"{_UNTIL}.*\b(?:was|were|had|could)\b|\b(?:was|were|had|could)\b.*{_UNTIL}"
-                r"|\b(?:formerly|previously|used to)\b"
+                rf"|\blast (?:year|{_SEASON})\b.*\b(?:was|were|had)\b|\b(?:formerly|previously|used to)\b"
             ),
             r"\b(?:is|are|has|have|now|current\w*|today|since|will|can|may|must|need|do|does)\b",
         ),

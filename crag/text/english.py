@@ -9,7 +9,7 @@ from crag.protocols import Embedder, Quotation
 from crag.text.definitions import defines, find_term
 from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
 from crag.text.measures import MONEY_UNIT
-from crag.text.patterns import COUNT_WORDS, SEVERAL, lazy_regex
+from crag.text.patterns import COUNT_WORDS, MONTHS, SEVERAL, lazy_regex
 from crag.text.questions import CLASS_NOUN, FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
 from crag.text.spelling import is_certain, shares_root
 
@@ -71,6 +71,10 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
                 r"|\b(?:at|from|by|until|till|before|after) (?:half past |quarter (?:past|to) )?(?:\d{1,2}|one|two"
                 r"|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b(?! (?:days?|weeks?|months?|years?))"
             ),
+        ),
+        (
+            r"\bwhat (?:did|do|does|will|must|should|would) .{1,30}\b(?:pay|spend|charge)\b",
+            rf"{_CURRENCY.pattern}|\((?:[$€£¥₩]|EUR|USD|GBP|CHF)\): ?\d|\b(?:CHF|EUR|USD|GBP) ?\d|\b(?:free|nothing)\b",
         ),
         (r"\bwhat number\b.*\b(?:ring|call|phone|dial|text)\b", r"\d(?:[ ()/.-]{0,2}\d){4}"),
         (
@@ -152,6 +156,8 @@ _ASKS_NAME = lazy_regex(
 )
 _WHAT_DID = lazy_regex(r"\b(?:what|which) ([a-z]{3,}) (?:did|does|do|has|have|had|will)\b", re.IGNORECASE)
 _CAPITALISED = lazy_regex(r"\b[A-Z][\w’'&-]*")
+_PLACE = lazy_regex(r"\b(?:in|at|near|to) (?:the )?[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*")
+_CALENDAR = lazy_regex(rf"\b(?:{'|'.join(MONTHS)}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)\b")
 _NAMELESS = lazy_regex(r"\W*(?:we|you|i|they|he|she|it)\b", re.IGNORECASE)
 _SEPARATOR = lazy_regex(r"[;,•]|\b(?:and|or)\b")
 _NAME_PAIR = lazy_regex(r"(?<![.!?:]\s)(?<!^)\b([A-Z][\w’'-]*) ([A-Z][\w’'-]*)")
@@ -367,8 +373,9 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
 
 
 def _names_other(question: AnalyzedQuestion, text: str) -> bool:
-    """Return whether a text has a capitalised word, other than at its start, that the question does not have."""
-    found = (one[0] for one in _CAPITALISED.finditer(text) if one.start() and text[one.start() - 2] not in ".!?")
+    """Return whether a text has a name, other than of a place or at its start, that the question does not have."""
+    names = _CALENDAR.sub(" ", _PLACE.sub(" ", text))
+    found = (one[0] for one in _CAPITALISED.finditer(names) if one.start() and names[one.start() - 2] not in ".!?")
     terms = (set(extract_terms(word)) for word in found)
     return any(named and question.weights.keys().isdisjoint(named) for named in terms)
 

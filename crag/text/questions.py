@@ -37,6 +37,7 @@ _EDGE_SENTENCES = 3  # sentences at the beginning and at the end of a long text 
 _QUESTION_MARKS = ("?", "？", "؟")
 _CLOSING_SIGNS = " \t\"'”’»」』)]"
 _REDUCED_WEIGHT = 0.5
+_OWN_EVENT = 0.9  # share of a question, from which on what follows a time is the event that it asks about
 UNSEEN_TERM = "qzxqzx"
 _PLURALS = (
     "types|kinds|ways|steps|examples|reasons|factors|methods|advantages|disadvantages|components|parts|stages|categories"
@@ -311,13 +312,19 @@ def find_candidates(question: AnalyzedQuestion, text: str) -> frozenset[str]:
     said = _drop_origin(question, text)
     if question.answer_type == "time":
         is_other = tells_other_opening(question.text, said)
-        relative = find_relative_times(said) if _ASKS_RULE.search(question.text) else ()
+        relative = _find_relative_times(question, said) if _ASKS_RULE.search(question.text) else ()
         return frozenset() if is_other else _find_dates(question, said).union(find_hours(said), relative)
     if question.answer_type == "number":
         return _find_numbers(question, said)
     if question.is_cjk:
         return frozenset(title for title in _QUOTED.findall(said) if title not in question.text)
     return _capitalised_terms(_CAPITALISED.findall(said)) - question.weights.keys()
+
+
+def _find_relative_times(question: AnalyzedQuestion, text: str) -> list[str]:
+    """Return times such as "a week after the operation", unless it is the event asked about that they follow."""
+    found = find_relative_times(text)
+    return [one for one in found if question.covered_share(extract_terms(text.lower().partition(one)[2])) < _OWN_EVENT]
 
 
 def _drop_origin(question: AnalyzedQuestion, text: str) -> str:
