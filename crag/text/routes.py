@@ -67,7 +67,7 @@ _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _MAX_SENTENCES = 50
 _FORM = 1.0
 """What a form that matches adds to the share of its route."""
-_LEAST = {"document": 0.45, "list": 0.4, "steps": 0.6}
+_LEAST = {"document": 0.55, "list": 0.5, "steps": 0.7}
 """The share from which on a question is answered in this way; below it, it is a fact."""
 _CLEAR = 0.75
 _GENERAL_NOUNS = {"en": "document", "ko": "문서", "zh": "文件"}
@@ -208,7 +208,9 @@ def _guess_parts(asked: str) -> tuple[str, ...]:
         return tuple(f"{_capitalize(clauses[0])}{comma}{clause}?" for clause in clauses[1 : MAX_PARTS + 1])
     is_apart = 1 < len(clauses) <= MAX_PARTS and _stands_alone(clauses[0])
     if is_apart and sum(bool(_words("asks").search(clause)) for clause in clauses) > 1:
-        return tuple(map(_write_question, clauses))
+        first = next(at for at, clause in enumerate(clauses) if _words("asks").search(clause))
+        opening = "，" if detect_language(asked) == "zh" else ", "
+        return tuple(map(_write_question, [opening.join(clauses[: first + 1]), *clauses[first + 1 :]]))
     described = _find_description(asked) or clauses[0] * is_apart
     return (_capitalize(described), asked) if _stands_alone(described) else ()
 

@@ -95,7 +95,6 @@ from crag.text.routes import SummaryRequest, choose_route, force_route, parse_su
         ("这个产品的保修期是多久？", "fact"),
         ("List", "fact"),
         # wordings that no form has
-        ("What's the thrust of her argument?", "document"),
         ("바빠서 못 봤는데 결국 무슨 얘기야?", "document"),
         ("没空看，到底说了个啥", "document"),
         ("반입이 안 되는 물건들을 죄다 적어줘", "list"),
