@@ -28,7 +28,7 @@ _UNKNOWN, _MAX_GAP = "_", 5
 _MIN_STATEMENT_WORDS = 5
 _RUNS = {"en": range(3, 6), "ko": range(1, 5), "zh": range(1, 5)}  # characters; English ones stay within a word
 _ADDRESS = re.compile(  # the program, the person, or what is loaded
-    r"\b(?:you|u|your|yours|yourself|ya|i|me|my|we|us|our|this|here|there|it|that)\b"
+    r"\b(?:you|u|your|yours|yourself|ya|i|me|my)\b"
     r"|너|넌|네가|당신|챗봇|로봇|프로그램|에이아이|앱|시스템|여기|이거|이건|저는|나는|내 |제 |제가|내가|파일|문서|자료"
     r"|업로드|올린|데이터"
     r"|[你您](?![们們])|系[统統]|程序|程式|机器人|機器人|助手|[这這][个個里裡]|我|文件|文[档檔]|上[传傳]|[资資]料|[数數][据據]",

@@ -64,6 +64,7 @@ _NUMBERS = {word: int(number) for number, words in _TABLES["numbers"].items() fo
 _PARTS: dict[str, str] = _TABLES["parts"] | {"number": "|".join(sorted(_NUMBERS, key=len, reverse=True))}
 _SCRIPT_RANGE = lazy_regex(r"\[[^\]]*(?:가-힣|\\u4e00-\\u9fff)[^\]]*\]")  # slow to compile without regard to case
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
+_STATEMENT_END = lazy_regex(r"[.。](?:\s?\[\d+\])?\s*$")
 _MAX_SENTENCES = 50
 _FORM = 1.0
 """What a form that matches adds to the share of its route."""
@@ -211,6 +212,8 @@ def _guess_parts(asked: str) -> tuple[str, ...]:
         first = next(at for at, clause in enumerate(clauses) if _words("asks").search(clause))
         opening = "，" if detect_language(asked) == "zh" else ", "
         return tuple(map(_write_question, [opening.join(clauses[: first + 1]), *clauses[first + 1 :]]))
+    if _STATEMENT_END.search(asked) and not _words("asks").search(asked):
+        return ()
     described = _find_description(asked) or clauses[0] * is_apart
     return (_capitalize(described), asked) if _stands_alone(described) else ()
 
