@@ -15,7 +15,7 @@ from crag.text.language import detect_written_language, extract_terms, is_cjk, i
 from crag.text.patterns import lazy_regex
 from crag.text.routes import SummaryRequest, parse_summary_request
 from crag.text.sanitization import to_one_line
-from crag.text.sections import heading_path, is_numbered, title_units
+from crag.text.sections import is_numbered, path_to, title_units
 from crag.types import Passage, Usage, Vectors, WrittenLanguage
 
 _MAX_SECTIONS = 12  # of one document in an outline; of several documents, fewer each
@@ -136,8 +136,7 @@ def _read_lines(document: Sequence[Passage], stop: Cancellation) -> list[_Line]:
     lines = []
     for passage in document:
         stop.check()
-        path = heading_path(passage)
-        lines += [_Line(path, title, text, passage) for title, text in title_units(passage)]
+        lines += [_Line(path_to(title, passage), title, text, passage) for title, text in title_units(passage)]
     return lines
 
 
@@ -169,17 +168,20 @@ def _divide_at_depth(document: Sequence[_Line], depth: int) -> list[_Section]:
 def _divide_into_sections(document: Sequence[_Line], limit: int) -> list[_Section]:
     """Divide a document at all its headings, or at those so high that at most `limit` sections result.
 
-    A single document may have more if even its highest headings do. Without headings it is divided into equal parts.
+    A single document may have more if even its highest headings do, or if hardly any would result. Without headings it
+    is divided into equal parts.
     """
     deepest = max((len(line.path) for line in document), default=0)
     by_depth = (_divide_at_depth(document, depth) for depth in range(deepest, 0, -1))
     divisions = [_divide_at_headings(document), *by_depth]
     most = _MAX_CHAPTERS if limit == _MAX_SECTIONS else limit
     fitting = [sections for sections in divisions if 1 < len(sections) <= limit]
-    if fitting:
-        return fitting[0]
-    if many := [sections for sections in divisions if 1 < len(sections) <= most]:
-        return min(many, key=len)
+    many = [sections for sections in divisions if 1 < len(sections) <= most]
+    telling = [sections for sections in fitting if len(sections) > _FEW_SECTIONS] or [
+        min((sections for sections in many if len(sections) > _FEW_SECTIONS), key=len, default=[])
+    ]
+    if found := telling[0] or next(iter(fitting or many), []):
+        return found
     size = max(1, -(-len(document) // min(limit, _PARTS_WITHOUT_HEADINGS)))
     parts = [document[at : at + size] for at in range(0, len(document), size)]
     return [section for part in parts for section in _collect_sections(("", line) for line in part)]

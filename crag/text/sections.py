@@ -22,6 +22,13 @@ def heading_path(passage: Passage) -> list[str]:
     return [name for name in passage.heading.split(HEADING_SEPARATOR) if name and not is_table_row(name)]
 
 
+def path_to(title: str, passage: Passage) -> list[str]:
+    """Return the headings above a unit with this title: that of its own section, where the passage holds several."""
+    path = heading_path(passage)
+    levels = [found[1].count(".") for one in (title, *path[-1:]) if (found := _HEADING_NUMBER.match(one))]
+    return [*path[:-1], title] if len(levels) > 1 and levels[0] == levels[1] else path
+
+
 class Unit(NamedTuple):
     """A sentence, list item or row with the nearest heading above it, which may be empty; or a heading itself.
 

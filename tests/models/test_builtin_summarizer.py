@@ -46,6 +46,23 @@ def test_each_section_is_quoted_under_its_heading():
     assert read == [1, 1, 2, 2]
 
 
+def test_a_section_that_begins_within_a_passage_has_its_own_heading():
+    held = [
+        passage(
+            number,
+            f"{number}. Rule {number}\n\nThe rope of mast {number} is checked every day of week {number}.\n\n"
+            f"{number + 20}. Fee {number}\n\nThe fee for mast {number} is paid to clerk {number} at the gate.",
+            heading=f"Rules › {number}. Rule {number}",
+            source_id="s1",
+        )
+        for number in range(1, 8)
+    ]
+    text, _, _ = summarize("Summarize the rules", *held)
+    lines = text.splitlines()
+    assert len(lines) == 14
+    assert all(("Fee" in line.partition(":")[0]) == ("paid" in line) for line in lines)
+
+
 @pytest.mark.parametrize(("asked", "lines"), [("in one sentence", 1), ("in three sentences", 3)])
 def test_the_summary_is_as_long_as_asked_for(asked, lines):
     text, _, _ = summarize(f"Summarize the report {asked}", passage(1, REPORT))
