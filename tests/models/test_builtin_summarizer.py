@@ -51,13 +51,13 @@ def test_a_section_that_begins_within_a_passage_has_its_own_heading():
         passage(
             number,
             f"{number}. Rule {number}\n\nThe rope of mast {number} is checked every day of week {number}.\n\n"
-            f"{number + 20}. Fee {number}\n\nThe fee for mast {number} is paid to clerk {number} at the gate.",
+            f"{number + 20}. Fees to pay\n\nThe fee for mast {number} is paid to clerk {number} at the gate.",
             heading=f"Rules › {number}. Rule {number}",
             source_id="s1",
         )
         for number in range(1, 8)
     ]
-    text, _, _ = summarize("Summarize the rules", *held)
+    text, _, _ = summarize("Summarize the document", *held)
     lines = text.splitlines()
     assert len(lines) == 14
     assert all(("Fee" in line.partition(":")[0]) == ("paid" in line) for line in lines)
