@@ -59,10 +59,11 @@ def escape_paragraphs(text: str) -> str:
     return "  \n".join(_escape(line.strip()) for line in lines)
 
 
-def escape_passage(text: str, marked: str = "", style: str = "{}") -> str:
+def escape_passage(text: str, marked: str = "", style: str = "{}", columns: str = "") -> str:
     """Escape a passage line by line, rows as a table, with the text `marked` highlighted.
 
-    `style` is put around each line and cell without highlighting, since a directive ends with its paragraph.
+    `style` is put around each line and cell without highlighting, since a directive ends with its paragraph. `columns`
+    is the row of column names of a table that begins in an earlier passage.
     """
     text, marked = visible(text).strip(), visible(marked).strip()
     quoted = re.search(r"\s+".join(map(re.escape, marked.split())), text) if marked else None
@@ -75,7 +76,7 @@ def escape_passage(text: str, marked: str = "", style: str = "{}") -> str:
     for are_rows, group in groupby(lines, lambda parts: is_table_row("".join(parts))):
         found = list(group)
         if are_rows and len(found) > 1:
-            blocks.append(_draw_table(found, style))
+            blocks.append(_draw_table(found, style, columns))
         else:
             blocks.append("  \n".join(_draw_line(parts, style) for parts in found).strip())
     return "\n\n".join(block for block in blocks if block)
@@ -93,8 +94,8 @@ def _draw_line(parts: _LineParts, style: str) -> str:
     return f"{_escape(before.lstrip())}{seam}{_HIGHLIGHT.format(_escape(found.strip()))}{_escape(after.rstrip())}"
 
 
-def _draw_table(lines: Sequence[_LineParts], style: str) -> str:
-    """Return rows as a table, below their header if it is among them; rules between rows are left out."""
+def _draw_table(lines: Sequence[_LineParts], style: str, columns: str) -> str:
+    """Return rows as a table, below their header or `columns` if these fit; rules between rows are left out."""
     rows = [(table_cells("".join(parts)), _HIGHLIGHT if parts[1].strip() else style) for parts in lines]
     has_header = find_header([cells for cells, _style in rows]) is not None
     rows = [(cells, around) for cells, around in rows if any(map(_LETTER.search, cells))]
@@ -104,7 +105,11 @@ def _draw_table(lines: Sequence[_LineParts], style: str) -> str:
         for cells, around in rows
     ]
     rule = ["---"] * width
-    drawn = [drawn[0], rule, *drawn[1:]] if has_header else [[""] * width, rule, *drawn]
+    names = [_escape(name) for name in table_cells(visible(columns))]
+    if has_header:
+        drawn.insert(1, rule)
+    else:
+        drawn = [names if len(names) == width and columns else [""] * width, rule, *drawn]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in drawn)
 
 

@@ -60,10 +60,10 @@ def step_label(step: StepDescription) -> str:
     return " ".join(part for part in (step.title, badge, labels.grey_text(summary)) if part)
 
 
-def strip_markdown(strip: Strip, quote: str = "", length: int = 0) -> str:
+def strip_markdown(strip: Strip, quote: str = "", length: int = 0, columns: str = "") -> str:
     """Return a kept or discarded strip, marked by badge, word and strikethrough; `quote` is highlighted.
 
-    With a `length`, it is one line of at most so many characters.
+    With a `length`, it is one line of at most so many characters. `columns` are the names above its rows.
     """
     label = (
         _(":green-badge[:material/check: kept] {text}")
@@ -74,7 +74,7 @@ def strip_markdown(strip: Strip, quote: str = "", length: int = 0) -> str:
     if length:
         text = style.format(markdown.escape_line(strip.text, length))
     else:
-        text = markdown.escape_passage(strip.text, quote if strip.kept else "", style)
+        text = markdown.escape_passage(strip.text, quote if strip.kept else "", style, columns)
     return label.format(text=f"\n\n{text}" if text.startswith("|") else text)
 
 

@@ -207,6 +207,9 @@ def test_rows_of_a_passage_are_a_table():
         "",
         ":gray[The end]",
     ]
+    below = markdown.escape_passage("a1 | 1\n| b | 2 |", columns="Name | Cost")
+    assert below.split("\n")[0] == "| Name | Cost |"
+    assert markdown.escape_passage("a1 | 1\n| b | 2 |", columns="Name").split("\n")[0] == "|  |  |"
     assert markdown.escape_passage("a1 | 1\n| b | 2 |").split("\n") == [
         "|  |  |",
         "| --- | --- |",
