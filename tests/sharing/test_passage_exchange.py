@@ -14,7 +14,7 @@ from tests.sharing.langchain import load
 
 def test_langchain_reads_what_is_exported(exchange, filled, embedder, tmp_path, caplog):
     assert exchange.export(tmp_path / "out", "langchain") == 6
-    assert caplog.records == []
+    assert not [one for one in caplog.records if one.name != "crag.concurrency.workers"]  # of other tests
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"index.faiss", "index.pkl", "space.json"}
     store = load(tmp_path / "out", embedder)
     for query in ("Which animal sleeps all day?", "whistles", "rinse"):
