@@ -38,6 +38,9 @@ _MIN_REPEATED_PAGES = 3  # pages
 _MAX_RUNNING_LINES = 4  # at the top and at the bottom of a page
 _MAX_RUNNING_DISTANCE = 1.6  # in line heights, to the next line of a running header
 _NUMBER = lazy_regex(r"\d+")
+_COUNTED_PAGE = lazy_regex(  # in a pattern, "Page 1 of 2" on the first page and so on: two such pages are enough
+    r"\b(?:page|seite|p\.?) ?#1#|#1# ?(?:/|of|von) ?\d+$|第 ?#1# ?[页頁]|#1# ?(?:쪽|페이지)"
+)
 _MAX_PAGE_NUMBER_DIGITS = 9  # page numbers are never longer
 
 HeadingLevels = dict[str, int]  # heading levels by normalized heading text
@@ -89,7 +92,9 @@ def _find_repeated(edges: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
     patterns = [[(line, _header_patterns(line, number)) for line in page] for number, page in enumerate(edges)]
     counts = Counter(pattern for page in patterns for pattern in {one for _, each in page for one in each})
     least = max(_MIN_REPEATED_PAGES, 0.4 * len(edges))
-    repeated = {pattern for pattern, count in counts.items() if count >= least}
+    repeated = {
+        pattern for pattern, count in counts.items() if count >= least or (count > 1 and _COUNTED_PAGE.search(pattern))
+    }
     return [[line for line, each in page if each & repeated] for page in patterns]
 
 

@@ -152,12 +152,19 @@ def test_running_headers_and_feet_of_several_lines_are_left_out(pages):
     assert all(f"It was settled for {number * 91} pounds" in found for number in range(1, pages + 1))
 
 
-def test_what_only_two_pages_share_is_kept():
-    def page(canvas: Canvas) -> None:
-        canvas.drawString(72, 800, "Harbour board")
-        canvas.drawString(72, 700, f"{SENTENCE}.")
+def test_what_only_two_pages_share_is_kept_unless_it_numbers_them():
+    def page(number: int) -> Callable[[Canvas], None]:
+        def draw(canvas: Canvas) -> None:
+            canvas.drawString(72, 800, f"Item {number}")
+            canvas.drawString(72, 700, f"{SENTENCE}.")
+            canvas.drawString(72, 40, f"Harbour board, issue 9    Page {number}")
 
-    assert text(drawn(page, page)).count("Harbour board") == 2
+        return draw
+
+    found = text(drawn(page(1), page(2)))
+    assert "Item 1" in found
+    assert "Item 2" in found
+    assert "Harbour" not in found
 
 
 @pytest.mark.skipif(not DEJAVU.exists(), reason="needs a font with Hebrew and Arabic letters")
