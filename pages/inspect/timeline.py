@@ -63,8 +63,9 @@ def _waterfall_spec(found: Sequence[Span]) -> dict[str, Any]:
 
 
 def _bar_layer() -> dict[str, Any]:
-    axis = {"title": "seconds", "grid": True, "tickCount": 5}
-    legend = {"title": None, "orient": "top"}
+    axis = {"title": _("seconds"), "grid": True, "tickCount": 5}
+    kinds = {"model": _("model"), "web": _("web"), "app": _("app")}
+    legend = {"title": None, "orient": "top", "labelExpr": f"{json.dumps(kinds)}[datum.value]"}
     return {
         "mark": {"type": "bar", "cornerRadius": 2, "height": {"band": 0.55}, "minBandSize": 2},
         "encoding": {
