@@ -68,7 +68,7 @@ _STATEMENT_END = lazy_regex(r"[.。](?:\s?\[\d+\])?\s*$")
 _MAX_SENTENCES = 50
 _FORM = 1.0
 """What a form that matches adds to the share of its route."""
-_LEAST = {"document": 0.55, "list": 0.5, "steps": 0.7}
+_LEAST = {"document": 0.55, "list": 0.6, "steps": 0.7}
 """The share from which on a question is answered in this way; below it, it is a fact."""
 _CLEAR = 0.75
 _GENERAL_NOUNS = {"en": "document", "ko": "문서", "zh": "文件"}
