@@ -177,11 +177,9 @@ def _divide_into_sections(document: Sequence[_Line], limit: int) -> list[_Sectio
     most = _MAX_CHAPTERS if limit == _MAX_SECTIONS else limit
     fitting = [sections for sections in divisions if 1 < len(sections) <= limit]
     many = [sections for sections in divisions if 1 < len(sections) <= most]
-    telling = [sections for sections in fitting if len(sections) > _FEW_SECTIONS] or [
-        min((sections for sections in many if len(sections) > _FEW_SECTIONS), key=len, default=[])
-    ]
-    if found := telling[0] or next(iter(fitting or many), []):
-        return found
+    usable = [*fitting, *sorted(many, key=len)]
+    if found := [sections for sections in usable if len(sections) > _FEW_SECTIONS] or usable:
+        return found[0]
     size = max(1, -(-len(document) // min(limit, _PARTS_WITHOUT_HEADINGS)))
     parts = [document[at : at + size] for at in range(0, len(document), size)]
     return [section for part in parts for section in _collect_sections(("", line) for line in part)]

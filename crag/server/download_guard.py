@@ -1,6 +1,6 @@
 """Lets only the browser for which a file was made download it.
 
-Streamlit names a file by its content and serves it to whoever has the address. Here the address carries a signature of
+Streamlit names a file by its content and serves it to anyone with the address. Here the address carries a signature of
 this process, which fits together with a cookie of that browser alone. A program behind another port can collect the
 cookie, and somebody else may see the address: neither is enough.
 """

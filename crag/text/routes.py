@@ -65,6 +65,12 @@ _PARTS: dict[str, str] = _TABLES["parts"] | {"number": "|".join(sorted(_NUMBERS,
 _SCRIPT_RANGE = lazy_regex(r"\[[^\]]*(?:가-힣|\\u4e00-\\u9fff)[^\]]*\]")  # slow to compile without regard to case
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
 _STATEMENT_END = lazy_regex(r"[.。](?:\s?\[\d+\])?\s*$")
+_INTERVAL = lazy_regex(  # not to be read as “every one of them”
+    rf"(?i)\b(?:every|each) (?:(?:other|second|third|few|single|\d+|{SEVERAL}) )*+"
+    r"(?:minute|hour|day|night|morning|afternoon|evening|weekday|weekend|week|fortnight|month|quarter|season|semester"
+    rf"|year|decade|spring|summer|autumn|winter|{'|'.join(MONTHS)}"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
+)
 _MAX_SENTENCES = 50
 _FORM = 1.0
 """What a form that matches adds to the share of its route."""
@@ -116,14 +122,6 @@ def choose_route(question: str) -> RouteChoice:
     if route == "steps" and (parts := parts or _guess_parts(asked)):
         return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
     return replace(_FACT, is_clear=shares["fact"] + shares.get("table", 0.0) >= _CLEAR)
-
-
-_INTERVAL = lazy_regex(  # not to be read as “every one of them”
-    rf"(?i)\b(?:every|each) (?:(?:other|second|third|few|single|\d+|{SEVERAL}) )*+"
-    r"(?:minute|hour|day|night|morning|afternoon|evening|weekday|weekend|week|fortnight|month|quarter|season|semester"
-    rf"|year|decade|spring|summer|autumn|winter|{'|'.join(MONTHS)}"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +202,13 @@ def _guess_parts(asked: str) -> tuple[str, ...]:
     if match and not _words("asks_which").search(f"{match['first']} {match['second']}"):
         return tuple(f"{_capitalize(match[name].strip())}: {asked}" for name in ("first", "second"))
     clauses = [part for part in map(str.strip, _words("clause_end").split(asked)) if _has_meaning(part)]
+    comma = "，" if detect_language(asked) == "zh" else ", "
     if len(clauses) > 2 and _words("condition").search(clauses[0]):
-        comma = "，" if detect_language(asked) == "zh" else ", "
         return tuple(f"{_capitalize(clauses[0])}{comma}{clause}?" for clause in clauses[1 : MAX_PARTS + 1])
     is_apart = 1 < len(clauses) <= MAX_PARTS and _stands_alone(clauses[0])
     if is_apart and sum(bool(_words("asks").search(clause)) for clause in clauses) > 1:
         first = next(at for at, clause in enumerate(clauses) if _words("asks").search(clause))
-        opening = "，" if detect_language(asked) == "zh" else ", "
-        return tuple(map(_write_question, [opening.join(clauses[: first + 1]), *clauses[first + 1 :]]))
+        return tuple(map(_write_question, [comma.join(clauses[: first + 1]), *clauses[first + 1 :]]))
     if _STATEMENT_END.search(asked) and not _words("asks").search(asked):
         return ()
     described = _find_description(asked) or clauses[0] * is_apart

@@ -1,4 +1,4 @@
-"""A file opens only for the browser that it was made for, whoever knows its address."""
+"""A file opens only in the browser that it was made for, even if others know its address."""
 
 import pytest
 from starlette.applications import Starlette
