@@ -17,7 +17,7 @@ from crag.text.language import (
     split_sentences,
     strip_list_mark,
 )
-from crag.text.sections import heading_path
+from crag.text.sections import path_to, title_units
 from crag.text.tables import label_knowledge_rows, pair_knowledge_rows, table_cells
 from crag.types import Citation, Knowledge, Passage, Support
 
@@ -133,7 +133,7 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
     quoted = {frozenset(extract_terms(quotation)): quotation for quotation in map(_plain_words, answer_sentences(text))}
     found = []
     for item in used:
-        around = " ".join([item.passage.names, *heading_path(item.passage)])  # without names of columns
+        titles = {text: title for title, text in title_units(item.passage)}
         sentences = label_knowledge_rows(item)
         start, run, units = 0, list[str](), list[str]()
         for at, sentence in enumerate([*sentences, ""]):
@@ -146,6 +146,8 @@ def collect_quotations(text: str, used: Sequence[Knowledge]) -> list[Quotation]:
             if run:
                 items = sum(is_list_item(each) for each in units)
                 is_cut = _goes_on(units[-1], item.passage)
+                path = path_to(titles.get(units[0], ""), item.passage)  # without names of columns
+                around = " ".join([item.passage.names, *path])
                 found.append(Quotation("\n".join(run), find_context(sentences, start, around), items, is_cut))
             run, units = [], []
     return found

@@ -43,7 +43,7 @@ from crag.text.questions import (
 from crag.text.relevance_features import TokenizedText
 from crag.text.spelling import shares_root
 from crag.text.stated_values import StatedValue, agree, find_values, may_hold_value
-from crag.text.tables import label_table_rows
+from crag.text.tables import is_remark, label_table_rows, table_cells, trim_row, write_row
 from crag.types import Passage
 
 _MIN_LIST_ITEMS = 2
@@ -173,7 +173,7 @@ class BuiltinCoverageCheck(CoverageCheck):
             _is_whole(each)
             and not find_gaps(question, each, self._embedder)
             and any(self._states(question, sentence) for sentence in _separate_sentences(each))
-            for each in used
+            for each in (_trim_rows(question, quoted) for quoted in used)
         )
 
     def _states(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
@@ -190,8 +190,10 @@ class BuiltinCoverageCheck(CoverageCheck):
 
     def _tells_value_of_another(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
         """Return whether the clause about the question's topic holds no value: "Bikes cost £5; cars park behind"."""
-        clauses = [clause for clause in _CLAUSE_END.split(sentence.text) if clause.strip()]
-        if len(clauses) < _MIN_CLAUSES or is_table_row(sentence.text):
+        is_row = is_table_row(sentence.text)
+        clauses = table_cells(sentence.text) if is_row else _CLAUSE_END.split(sentence.text)
+        clauses = [clause for clause in clauses if clause.strip()]
+        if len(clauses) < _MIN_CLAUSES:
             return False
         terms = [frozenset(extract_terms(clause)) for clause in clauses]
         for topic, parts in find_topics(question):
@@ -200,6 +202,8 @@ class BuiltinCoverageCheck(CoverageCheck):
                 for clause, held in zip(clauses, terms, strict=True)
                 if holds_topic(question, topic, parts, clause, held)
             ]
+            if is_row and not all(map(is_remark, about)):
+                continue
             if about and clauses[0] not in about:  # whose subject may be that of the clauses after it, too
                 around = f"{sentence.context} {sentence.text}"
                 return all(find_gaps(question, Quotation(clause, around), self._embedder).value for clause in about)
@@ -213,14 +217,26 @@ class BuiltinCoverageCheck(CoverageCheck):
 def _names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
     """Return whether a sentence itself names a topic of the question, and not only the heading above it.
 
-    Always true for lists, which are about their heading, and for questions that ask for a value or name nothing else.
+    Always true for lists, which are about their heading, for values with a label, and for questions that name nothing
+    else.
     """
+    is_value = question.answer_type in SINGLE_VALUE_TYPES
+    if is_value and is_table_row(sentence.text):
+        return _names_row(question, sentence.text)
     topics = {part for _, parts in question.words for part in parts} - FRAME_TERMS - question.names
-    is_open = question.answer_type not in SINGLE_VALUE_TYPES and sentence.items < _MIN_LIST_ITEMS
+    is_open = sentence.items < _MIN_LIST_ITEMS and not (is_value and is_labelled_line(sentence.text))
     if not (is_open and topics) or _REFERENCE.match(sentence.text):
         return True
     held = question.add_forms(extract_terms(sentence.text))
+    if is_value and (_DEFINITE_NOUN.match(sentence.text) or not held.isdisjoint(question.names)):
+        return True
     return any(topic in held or any(shares_root(topic, term) for term in held) for topic in topics)
+
+
+def _names_row(question: AnalyzedQuestion, row: str) -> bool:
+    """Return whether a question has a word of the row's cells, apart from remarks: it tells which row is meant."""
+    values = (cell.rpartition(": ")[2] for cell in table_cells(row) if not is_remark(cell))
+    return not question.weights.keys().isdisjoint(question.add_forms(extract_terms(" ".join(values))))
 
 
 def _names_own_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
@@ -288,6 +304,14 @@ def _leaves_out_day(question: str, used: Sequence[Quotation], passages: Sequence
         return False
     sentences = (sentence for passage in passages for sentence in split_sentences(passage.text))
     return any(names_day_itself(question, sentence) and asks_opening(sentence) for sentence in sentences)
+
+
+def _trim_rows(question: AnalyzedQuestion, quoted: Quotation) -> Quotation:
+    """Return a quotation whose table rows have only the cells that are shown as the answer."""
+    lines = quoted.text.split("\n")
+    cells = (trim_row(line, question.text) if is_table_row(line) else () for line in lines)
+    shown = (write_row(kept) if kept else line for kept, line in zip(cells, lines, strict=True))
+    return replace(quoted, text="\n".join(shown))
 
 
 def _is_whole(quoted: Quotation) -> bool:

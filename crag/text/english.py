@@ -15,6 +15,8 @@ from crag.text.spelling import is_certain, shares_root
 
 _SIMILAR = 0.58
 """Cosine from which one word stands for another: *founded*, *established* 0.60; *created*, *founded* 0.54."""
+_NEAR_KIND = 0.35
+"""Cosine from which a text without a name may tell which one of a kind: *metal*, *copper*."""
 _REMOTE = 0.2
 """Cosine below which a text does not even speak of a kind of thing: *award*, *medal* 0.40; *church*, *schools* 0.07."""
 _DEGREE = lazy_regex(r"\bhow (big|large)\b", re.IGNORECASE)
@@ -49,20 +51,13 @@ _QUALIFIERS = tuple(  # words that change what is asked: the answer must hold on
         (_SUPERLATIVE, r"|\b(?:top|main\w*|primar\w+|chief\w*|maxim\w+|minim\w+|more \w+ than any)\b"),
     )
 )
+_CAPITAL = rf"(?!(?:{'|'.join(MONTHS)})\b)(?-i:[A-Z])"
 _LOCATIVE = (
     "(?:in|at|near|on|from|inside|outside|within|between|beside|behind|opposite|off|around|across|along|under|through)"
 )
-_NEEDED = tuple(  # what a question asks, and what its answer must hold
-    (lazy_regex(asks, re.IGNORECASE), lazy_regex(needed, re.IGNORECASE))
-    for asks, needed in (
-        (
-            r"\bwhat (?:is|was|are|were) the meaning of\b",
-            r"\b(?:mean\w*|signif\w+|symboli[sz]\w+|stands? for|denot\w+|defin\w+|refers?|deriv\w+)\b|[\"“‘]",
-        ),
-        (
-            r"\bwhat (?:is|are|was|were) .*\bmade (?:of|from|out of|up of)\b",
-            r"\b(?:made|consist\w*|compos\w+|contain\w*|compris\w+|form\w*|built|construct\w*|alloy|mix\w*)\b",
-        ),
+_VALUES = tuple(  # what a question asks, and what its answer must hold that the question does not
+    (lazy_regex(asks, re.IGNORECASE), lazy_regex(value, re.IGNORECASE))
+    for asks, value in (
         (
             r"\bwhat time (?!of|period|zone|frame)",
             (
@@ -91,6 +86,37 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
                 r"|cream|turquoise|amber|scarlet|crimson|navy)"
             ),
         ),
+        (r"\b(?:(?:tele)?phone|fax|mobile) numbers?\b", r"\d(?:[ ()/.-]{0,2}\d){4}"),
+        (r"\be-?mail(?: address(?:es)?)?\W*$", r"\w@\w"),
+        (
+            r"\bwhat (?:is|are|was|were) .*\bperiods?\W*$",
+            r"\b(?:years?|quarters?|months?|weeks?|fortnights?|days?|hours?|minutes?|until|from .+ to)\b|\d{4}",
+        ),
+        (
+            r"^\W*where\b",
+            rf"\b{_LOCATIVE} (?:[a-z-]+ ){{0,3}}{_CAPITAL}|\b(?:to|via) (?:the )?{_CAPITAL}|[:|—] ?\w|\d {_CAPITAL}",
+        ),
+    )
+)
+_FORMS = tuple(  # what a question asks, and what its answer must hold, perhaps in the words of the question
+    (lazy_regex(asks, re.IGNORECASE), lazy_regex(needed, re.IGNORECASE))
+    for asks, needed in (
+        (
+            r"\b(?:another|other|alternative) (?:name|term|word)s?\b|\balso (?:called|known|named)\b",
+            r"\b(?:call|nam|known|term|refer|alias|aka|dub|abbrev|nick|or\b|i\.?e\b)|[(“\"‘—]",
+        ),
+        (
+            r"\bexamples? of\b(?! (?:what|which)|\W*$)",
+            r"\b(?:such as|examples?|instances?|includ\w*|like|e\.g|among|one (?:is|was|kind|type))\b|:",
+        ),
+        (
+            r"\bwhat (?:is|was|are|were) the meaning of\b",
+            r"\b(?:mean\w*|signif\w+|symboli[sz]\w+|stands? for|denot\w+|defin\w+|refers?|deriv\w+)\b|[\"“‘]",
+        ),
+        (
+            r"\bwhat (?:is|are|was|were) .*\bmade (?:of|from|out of|up of)\b",
+            r"\b(?:made|consist\w*|compos\w+|contain\w*|compris\w+|form\w*|built|construct\w*|alloy|mix\w*)\b",
+        ),
         (
             r"\b(?:take[ns]?|taking|took) over\b|\bsucceed(?:s|ed)?\b",
             r"\b(?:(?:take[ns]?|taking|took|hand(?:s|ed)?) over|succe|replac|follow|new)",
@@ -104,12 +130,6 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
                 r"|fans|refugees|citizens|immigrants|speak\w*|victims|households|families|attend\w*|up to)\b"
             ),
         ),
-        (r"\b(?:(?:tele)?phone|fax|mobile) numbers?\b", r"\d(?:[ ()/.-]{0,2}\d){4}"),
-        (r"\be-?mail(?: address(?:es)?)?\W*$", r"\w@\w"),
-        (
-            r"\bwhat (?:is|are|was|were) .*\bperiods?\W*$",
-            r"\b(?:years?|quarters?|months?|weeks?|fortnights?|days?|hours?|minutes?|until|from .+ to)\b|\d{4}",
-        ),
         # Light verbs, whose meaning depends on another word: "get back", "come out"
         (r"\b(?:get|got|have|give|pay|hand|bring)\b.*\bback\b", r"\b(?:return|refund|repa|reimburs|releas|back\b)"),
         (
@@ -120,10 +140,6 @@ _NEEDED = tuple(  # what a question asks, and what its answer must hold
             ),
         ),
         (r"\bwhere\b.*\bc[oa]mes? from\b", r"\b(?:from|origin|deriv|invent|native|introduc|descend)"),
-        (
-            r"^\W*where\b",
-            rf"\b{_LOCATIVE} (?:[a-z-]+ ){{0,3}}(?-i:[A-Z])|\b(?:to|via) (?:the )?(?-i:[A-Z])|[:|—] ?\w|\d (?-i:[A-Z])",
-        ),
         (
             r"\b(?:go(?:es)?|gone|going|went) up\b|\bis .*\b(?:raised|increased)\b",
             r"\b(?:increas|ris(?:e|es|en|ing)\b|rose\b|rais|climb|(?:go(?:es)?|gone|going|went) up\b|higher\b|new\b)",
@@ -154,6 +170,12 @@ _ASKS_COMPANY = lazy_regex(
 _ASKS_NAME = lazy_regex(
     r"\bname of\b|[’']s name\b|\bwhat (?:is|was|are|were) .{1,60} (?:called|named)\W*$", re.IGNORECASE
 )
+_ASKS_KIND = lazy_regex(
+    r"\b(?:what|which) [a-z]{3,} (?:is|are|was|were|do|does|did|has|have|had|can|may|must|should|will)\b", re.IGNORECASE
+)
+_ASKS_KIND = lazy_regex(
+    r"\b(?:what|which) [a-z]{3,} (?:is|are|was|were|do|does|did|has|have|had|can|may|must|should|will)\b", re.IGNORECASE
+)
 _WHAT_DID = lazy_regex(r"\b(?:what|which) ([a-z]{3,}) (?:did|does|do|has|have|had|will)\b", re.IGNORECASE)
 _CAPITALISED = lazy_regex(r"\b[A-Z][\w’'&-]*")
 _PLACE = lazy_regex(r"\b(?:in|at|near|to) (?:the )?[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*")
@@ -181,6 +203,7 @@ _CLAUSE_BORDER = lazy_regex(
 )
 _SUBJECT_RELATIVE = lazy_regex(rf"\b(?:which|that|who) (?:(?:{_BE}|ha[sd]|have|\w+ly) )*$", re.IGNORECASE)
 _CODE = lazy_regex(r"\b([A-Za-z]{1,4})-?(\d{1,4}[a-z]?)\b")
+_NON = lazy_regex(r"\bnon-?[a-z]{3,}", re.IGNORECASE)
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
@@ -200,6 +223,8 @@ def find_missing_words(
     question: AnalyzedQuestion, quoted: str, context: str, embedder: Embedder | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the missing names and figures, and the other missing key words."""
+    if not _NON.search(question.text):
+        quoted = _NON.sub(" ", quoted)
     text = f"{quoted} {context}"
     held = question.add_forms(extract_terms(text))
     words = list({word.lower() for word, _ in extract_words(text) if word.isalpha()})
@@ -224,10 +249,7 @@ def find_missing_words(
         dict.fromkeys([*missing, *others, *_missing_years(quoted, question.text), *_missing_codes(text, question.text)])
     )
     unlike += _find_words_of_other_names(question, quoted, held=frozenset(extract_terms(context)))
-    if (passive := _PASSIVE.search(question.text)) and _is_active_only(passive[1], passive[2], quoted):
-        unlike.append(passive[2])
-    if (done := _WHO_DID.match(question.text)) and _is_done_to_others(question, done[1], done[2], quoted):
-        unlike.append(done[1])
+    unlike += _find_verbs_of_others(question, quoted)
     qualifiers = ((asks.search(question.text), holds) for asks, holds in _QUALIFIERS)
     unlike += [found[0] for found, holds in qualifiers if found and not holds.search(text)]
     return names, tuple(unlike)
@@ -260,10 +282,29 @@ def _find_words_of_other_names(question: AnalyzedQuestion, quoted: str, *, held:
     ]
 
 
+def _find_verbs_of_others(question: AnalyzedQuestion, quoted: str) -> list[str]:
+    """Return the verb of the question if a text says it of others only: "Who founded Orbel?", "When was Otto born?"."""
+    verbs = []
+    if passive := _PASSIVE.search(question.text):
+        subject, verb = passive.groups()
+        if _is_active_only(subject, verb, quoted) or _befalls_another(question, verb, quoted):
+            verbs.append(verb)
+    if (done := _WHO_DID.match(question.text)) and _is_done_to_others(question, done[1], done[2], quoted):
+        verbs.append(done[1])
+    return verbs
+
+
 def _is_active_only(subject: str, verb: str, quoted: str) -> bool:
     """Return whether the verb is only active in a text, as in "Orbel sold 40 looms", never done to the subject."""
     before = re.findall(rf"(\w+) {re.escape(verb)}\b", quoted, re.IGNORECASE)
     return bool(before) and all(word.casefold() == subject.casefold() for word in before)
+
+
+def _befalls_another(question: AnalyzedQuestion, verb: str, quoted: str) -> bool:
+    """Return whether a text says something of other names only: "Edmund, born in 1908", if it is asked of Otto."""
+    before = re.findall(rf"\b([A-Z][\w’'-]*),? (?:(?i:is|are|was|were) )?(?i:{re.escape(verb)})\b", quoted)
+    named = [terms for name in before if (terms := extract_terms(name))]  # "She" has none
+    return bool(named) and all(question.weights.keys().isdisjoint(terms) for terms in named)
 
 
 def _is_done_to_others(question: AnalyzedQuestion, verb: str, rest: str, quoted: str) -> bool:
@@ -349,27 +390,43 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
 
     It must also speak of the kind of thing that is asked for.
     """
+    asked, text = question.text, quoted.text
     is_kind_open = question.answer_type not in SINGLE_VALUE_TYPES
-    if any(asks.search(question.text) and not needed.search(quoted.text) for asks, needed in _NEEDED):
+    if any(asks.search(asked) and not needed.search(text) for asks, needed in _FORMS):
         return False
-    if (term := find_term(question.text)) and not defines(term, quoted.text):
+    if any(asks.search(asked) and not _holds_new(value, question, text) for asks, value in _VALUES):
         return False
-    if wanted := _ASKS_FOR_COUNTED.match(question.text):
-        items = max(quoted.items, len(_SEPARATOR.findall(quoted.text)) + 1)
+    if (term := find_term(asked)) and not defines(term, text):
+        return False
+    if wanted := _ASKS_FOR_COUNTED.match(asked):
+        items = max(quoted.items, len(_SEPARATOR.findall(text)) + 1)
         if items <= COUNT_WORDS.index(wanted[1].lower()):
             return False
-    if (kind := _ASKS_WHICH.match(question.text)) and _counts_only(kind[1], quoted):
+    if _leaves_unnamed(question, quoted, is_kind_open=is_kind_open):
         return False
-    asks_name = _ASKS_COMPANY.search(question.text) or _ASKS_NAME.search(question.text)
-    if asks_name and not _names_other(question, quoted.text):
+    if _ASKS_PRICE.search(asked) and _prices_something_else(question, quoted):
         return False
-    if is_kind_open and (kind := _WHAT_DID.search(question.text)) and _leaves_unspecified(kind[1], quoted.text):
-        return False
-    if (kind := _WHICH_ONE.match(question.text)) and _NAMELESS.match(quoted.text) and kind[1] not in quoted.text:
-        return False
-    if _ASKS_PRICE.search(question.text) and _prices_something_else(question, quoted):
-        return False
-    return not is_kind_open or _names_kind(question, f"{quoted.text} {quoted.context}", embedder)
+    return not is_kind_open or _names_kind(question, quoted, embedder)
+
+
+def _leaves_unnamed(question: AnalyzedQuestion, quoted: Quotation, *, is_kind_open: bool) -> bool:
+    """Return whether a quotation speaks of what it is asked to name, without naming it."""
+    asked, text = question.text, quoted.text
+    if (kind := _ASKS_WHICH.match(asked)) and (
+        _counts_only(kind[1], quoted) or _refers_only(kind[1], question, quoted)
+    ):
+        return True
+    if (_ASKS_COMPANY.search(asked) or _ASKS_NAME.search(asked)) and not _names_other(question, text):
+        return True
+    if is_kind_open and (kind := _WHAT_DID.search(asked)) and _leaves_unspecified(kind[1], text):
+        return True
+    kind = _WHICH_ONE.match(asked)
+    return bool(kind and _NAMELESS.match(text) and kind[1] not in text)
+
+
+def _holds_new(value: re.Pattern[str], question: AnalyzedQuestion, text: str) -> bool:
+    """Return whether a text holds a value that the question does not: *midday* is no time of "the midday visit"."""
+    return any(found[0].casefold() not in question.text.casefold() for found in value.finditer(text))
 
 
 def _names_other(question: AnalyzedQuestion, text: str) -> bool:
@@ -393,6 +450,13 @@ def _counts_only(kind: str, quoted: Quotation) -> bool:
     return quoted.items < 2 and bool(re.search(counted, quoted.text, re.IGNORECASE))
 
 
+def _refers_only(kind: str, question: AnalyzedQuestion, quoted: Quotation) -> bool:
+    """Return whether a quotation speaks of "the countries in Annex 2" and lists none, where it is asked which ones."""
+    is_referred = re.search(rf"\b(?:the|these|those|all|any|such) {kind}\b", quoted.text, re.IGNORECASE)
+    is_list = quoted.items >= 2 or ":" in quoted.text or len(_SEPARATOR.findall(quoted.text)) > 2
+    return bool(is_referred) and not (is_list or _names_other(question, quoted.text))
+
+
 def _prices_something_else(question: AnalyzedQuestion, quoted: Quotation) -> bool:
     """Return whether a price is that of a thing which neither the question nor a heading names: "the emergency fee"."""
     known = question.weights.keys() | set(extract_terms(quoted.context))
@@ -401,10 +465,12 @@ def _prices_something_else(question: AnalyzedQuestion, quoted: Quotation) -> boo
     return bool(things) and not things & known and own.isdisjoint(question.weights.keys() - FRAME_TERMS - _COST_TERMS)
 
 
-def _names_kind(question: AnalyzedQuestion, text: str, embedder: Embedder) -> bool:
-    """Return whether a text speaks of the kind of thing that "which award" asks for, at least remotely."""
+def _names_kind(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) -> bool:
+    """Return whether a quotation speaks of the kind of thing that "which award" asks for, or may name one."""
     kinds = [noun for noun in CLASS_NOUN.findall(question.text) if not FRAME_TERMS.issuperset(extract_terms(noun))]
     others = {word.lower() for word, _ in question.words} - {noun.lower() for noun in kinds}
+    is_strict = _ASKS_KIND.search(question.text) and not _names_other(question, quoted.text)
+    text, least = (quoted.text, _NEAR_KIND) if is_strict else (f"{quoted.text} {quoted.context}", _REMOTE)
     held = {word.lower() for word, _ in extract_words(text) if word.isalpha()}
     nearest = _find_similarities(kinds, sorted(held - others), embedder)
-    return all(similarity >= _REMOTE for similarity in nearest.values())
+    return all(similarity >= least for similarity in nearest.values())

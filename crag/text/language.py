@@ -52,6 +52,8 @@ _MARKED_LINE = lazy_regex(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_T
 _SENTENCE_END = lazy_regex(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
 _MAX_JOINED_LINES = 10_000  # characters; without end, each of a million lines would be compared with all before it
 _MAX_CJK_HEADING = 25  # characters
+_MAX_ABBREVIATION = 8  # characters
+_MAX_ENDING = 16  # characters: "in hepatitis B."
 _SENTENCE_BOUNDARY = lazy_regex(  # starts with a single character class because the engine can search for that quickly
     r"[.!?…。！？](?:(?<=[.!?…])['\"”’)\]*_]*(?:\[\d{1,3}\])*\s+(?=[^\sa-z])|(?<=[。！？])[。！？”’」』）]*\s*(?=\S))"
 )
@@ -59,6 +61,11 @@ _ABBREVIATION = lazy_regex(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|sr|jr|vs|al|fig|figs|eq|eqs|sec|no|nos|vol|pp?|ed|eds|cf|ca|approx|inc|ltd|co|corp"
     r"|gen|col|capt|sgt|rev|hon|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|e\.g|i\.e|u\.s|u\.k|ph\.d|a\.m|p\.m)"
     r"|(?:^|[\s(.])[A-Z])\.$",
+    re.IGNORECASE,
+)
+_NAMED_BY_LETTER = lazy_regex(  # "in Group B. Nobody died": no initial of a name
+    r"\b(?:group|class|type|room|hall|house|block|building|unit|flat|part|section|schedule|annex|appendix|zone|level"
+    r"|stage|phase|plan|option|team|vitamin|hepatitis|grade|category|site|gate|terminal|pitch|wing|band|list) [A-Z]\.$",
     re.IGNORECASE,
 )
 _STOP_WORDS = frozenset(
@@ -300,7 +307,7 @@ def _split_line(line: str) -> list[str]:
     start = 0
     for border in _SENTENCE_BOUNDARY.finditer(line):
         sign, end = border.start() + 1, border.end()
-        if line[sign - 1] == "." and _is_abbreviation(line[max(start, sign - 8) : sign].split()[-1]):
+        if line[sign - 1] == "." and _ends_in_abbreviation(line[max(start, sign - _MAX_ENDING) : sign]):
             continue
         if sign - start <= _MAX_NUMBER_LENGTH and _SECTION_NUMBER.fullmatch(line, _skip_bold(line, start), end):
             continue
@@ -314,6 +321,10 @@ def _skip_bold(line: str, start: int) -> int:
     """Return where the text begins that a line sets in bold, perhaps as a list item; else `start`."""
     mark = _BOLD_START.match(line, start)
     return mark.end() if mark else start
+
+
+def _ends_in_abbreviation(text: str) -> bool:
+    return _is_abbreviation(text[-_MAX_ABBREVIATION:].split()[-1]) and not _NAMED_BY_LETTER.search(text)
 
 
 @lru_cache(maxsize=10_000)

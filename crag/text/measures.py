@@ -139,7 +139,10 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
         ),
     )
 )
-_CLOCK = r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\b|o[’']clock|(?:in the (?:morning|afternoon|evening)|at night)\b)"
+_CLOCK = (
+    r"\b(?:[01]?\d|2[0-3]):[0-5]\d\b"
+    r"|\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]\.?m\b|o[’']clock|(?:in the (?:morning|afternoon|evening)|at night)\b)"
+)
 _ADDRESS = (  # 3 Weir Lane
     r"\b\d{1,4}[a-z]? (?-i:[A-Z]\w+ ){1,3}(?-i:Lane|Street|St|Road|Rd|Avenue|Ave|Drive|Close|Way|Square|Hill|Court|Row"
     r"|Terrace|Place|Gardens)\b"

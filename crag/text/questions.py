@@ -54,7 +54,7 @@ _QUESTION_PATTERNS: dict[AnswerType, str] = {
     r"|\b(?:what|which) (?:year|date|day|month|century|time|decade)\b|언제|몇 ?년|년도"
     r"|[何幾几]時|[何几]时|哪一?年|時候|时候|[幾几]年|世紀|世纪",
     "number": r"\bhow (?:many|much|old|long|far|tall|large|big|high|often|cold|hot|heavy|loud|deep|wide)\b"
-    r"|\bwhat (?:percent\w*|number|amount|population)\b|몇|얼마|多少|[幾几]"
+    r"|\bwhat (?:percent\w*|number|amount|population|age)\b|몇|얼마|多少|[幾几]"
     r"|多[久長长高遠远深寬宽重]",
     "person": r"\bwho(?:m|se)?\b|누구|누가|誰|谁|何人|哪位",
     "place": rf"{_ASKING}where\b|\bwhere\W*$"
@@ -198,7 +198,7 @@ def select_known(statistics: TermStatistics, terms: Sequence[str]) -> set[str]:
 def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     """Analyze a question, with missing spaces restored, and weight its terms by their rarity in the library."""
     text = separate_words(text, statistics)
-    key_words = tuple(extract_words(_DURATION_VERB.sub(r"\1", text)))
+    key_words = tuple(extract_words(_RUN_OUT.sub("expire", _DURATION_VERB.sub(r"\1", text))))
     order = tuple(term for _, parts in key_words for term in parts)
     names = find_name_terms(text)
     unseen = statistics.idf([UNSEEN_TERM])[UNSEEN_TERM]
@@ -218,6 +218,7 @@ def analyze_question(text: str, statistics: TermStatistics) -> AnalyzedQuestion:
     )
 
 
+_RUN_OUT = lazy_regex(r"\brun(?:s|ning)? out\b(?! of\b)", re.IGNORECASE)
 _DURATION_VERB = lazy_regex(r"(\bhow long (?:do|does|did|will|would|can|could) [^?]{2,80}?) last\b", re.IGNORECASE)
 
 
@@ -284,6 +285,7 @@ _CERTAIN_NAME = lazy_regex(  # two capitalised words in a row, or one that does 
     r"\b[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w’'-]*", re.MULTILINE
 )
 _COLUMN_NAME = lazy_regex(r"(?:^|(?<=\| )|(?<=— ))[^|—:]{1,60}: (?=[^|—]*(?:\||—|$))")
+_CLAUSE_NUMBER = lazy_regex(r"^\W*\d+(?:\.\d+)+\s(?=[A-Z])|^\W*\d+[.)]\s(?=[A-Z])", re.MULTILINE)  # "4.4 Mail …"
 _PLACE_NAME = lazy_regex(r"\b(?:in|at|near) (?:the )?[A-Z][\w’'-]*(?:,? [A-Z][\w’'-]*)*")
 _BYLINE = lazy_regex(
     r"^[^\w\n]*(?:(?i:written|text|story|report|photos?) )?[Bb]y:? [A-Z][\w.’'-]+(?:[ ,]+[A-Z][\w.’'-]+)+[^.\n]{0,60}$",
@@ -331,7 +333,7 @@ def _drop_origin(question: AnalyzedQuestion, text: str) -> str:
     """Return a text without the date of a search result, and without a byline unless its author is asked for."""
     said = _RESULT_DATE.sub("", text)
     if question.answer_type in ("person", "place"):
-        said = _COLUMN_NAME.sub("", said)
+        said = _CLAUSE_NUMBER.sub("", _COLUMN_NAME.sub("", said))
     is_person = question.answer_type == "person" and not _ASKS_AUTHOR.search(question.text)
     return _BYLINE.sub("", said) if is_person else said
 

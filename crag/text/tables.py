@@ -164,12 +164,17 @@ def trim_row(row: str, question: str) -> tuple[str, ...]:
     named = {at: terms for at, terms in columns.items() if terms}
     telling = {at for at in named if not any(named[at] < other for other in named.values())}
     told = {at for at in columns if values[at] & (asked - FRAME_TERMS)}
-    remarks = {at for at in columns if len(cells[at][1].split()) >= _MIN_REMARK_WORDS}
+    remarks = {at for at in columns if is_remark(cells[at][1])}
     telling |= told & remarks if telling or not told else told | remarks
     kept = sorted(telling | choosing)
     written = table_cells(row)
     is_shorter = len(kept) + _MIN_DROPPED_CELLS < len(cells)
     return (written[0], *(written[at] for at in kept)) if telling and is_shorter else ()
+
+
+def is_remark(cell: str) -> bool:
+    """Return whether a cell, with or without the name of its column, holds free text rather than a value."""
+    return len(cell.rpartition(": ")[2].split()) >= _MIN_REMARK_WORDS
 
 
 def has_row_of_code(question: str, text: str) -> bool:

@@ -43,9 +43,9 @@ _SYNONYMS = """
     meal food eat ate eaten; smoking smoke cigarettes; permission consent approval; mail post; sofa couch; cash
     money; help assistance; choose select pick; injured injury hurt; error fault mistake; collect pick; forget
     forgot forgotten lost; bring return; spectacles glasses; trousers pants; motorway highway; rent rental hire;
-    deadline due; temperature hot hotter hottest; child kid; cooker stove; pets animals; puppy dog; kitten cat;
-    vomit sick; swelling swollen; payment pay paid; dosage dose; tablet pill; sunrise dawn; sunset dusk; midday
-    noon; weekly week; monthly month
+    deadline due; expire expired expiry lapse end ends ended; temperature hot hotter hottest; child kid; cooker stove;
+    pets animals; vomit sick; swelling swollen; payment pay paid; dosage dose; tablet pill; sunrise dawn; sunset dusk;
+    midday noon; weekly week; monthly month
 """
 
 

@@ -19,6 +19,7 @@ from crag.text.language import (
     ("text", "expected"),
     [
         ("Dr. Smith paid $3.5 million. He left.", ["Dr. Smith paid $3.5 million.", "He left."]),
+        ("3% in Group C. J. Moor is in room B. Ask.", ["3% in Group C.", "J. Moor is in room B.", "Ask."]),
         ("It works (Yao et al. 2023). E.g. J. K. R. wrote.", ["It works (Yao et al. 2023).", "E.g. J. K. R. wrote."]),
         ("“Why?” She asked. Fig. 3 shows it.", ["“Why?”", "She asked.", "Fig. 3 shows it."]),
         ("你好嗎？我很好。他說：「走吧。」然後走了。", ["你好嗎？", "我很好。", "他說：「走吧。」", "然後走了。"]),
