@@ -25,6 +25,12 @@ _OPPOSITES = tuple(
         (r"\bmax(?:imum)?\b", r"\bmin(?:imum)?\b"),
         (r"\b(?:altogether|in (?:total|all)|overall)\b", r"\bfor (?:every|each)\b|\b(?:each|apiece|per (?!cent))"),
         (r"\b(?:adults?)\b", r"\b(?:child(?:ren)?)\b"),
+        (r"\bupload\w*", r"\bdownload\w*"),
+        (r"\bimport\w*", r"\bexport\w*"),
+        (r"\bindoors?\b", r"\boutdoors?\b"),
+        (r"\b(?:inbound|incoming|arrivals?)\b", r"\b(?:outbound|outgoing|departures?)\b"),
+        (r"\binternal(?:ly)?\b", r"\bexternal(?:ly)?\b"),
+        (r"\bweekdays?\b", r"\bweekends?\b"),
         ("이상|초과", "이하|미만"),
         ("이전", "이후"),
         ("최[고대다]", "최[저소]"),
@@ -63,7 +69,7 @@ _ASKS_NOW = tuple(  # a question in the present, what used to be, and what is no
             ),
             (
                 rf"{_UNTIL}.*\b(?:was|were|had|could)\b|\b(?:was|were|had|could)\b.*{_UNTIL}"
-                rf"|\blast (?:year|{_SEASON})\b.*\b(?:was|were|had)\b|\b(?:formerly|previously|used to)\b"
+                rf"|\blast (?:year|{_SEASON})\b.*\b(?:was|were|had)\b|\b(?:formerly|previously|used to|had been)\b"
             ),
             r"\b(?:is|are|has|have|now|current\w*|today|since|will|can|may|must|need|do|does)\b",
         ),
@@ -86,6 +92,10 @@ _PAST = lazy_regex(r"\b(?:was|were|had|became|led|held|ran|wrote|kept|\w{2,}ed)\
 _PRESENT = lazy_regex(r"\b(?:is|are|has|have|now|current(?:ly)?|today|still|since)\b", re.IGNORECASE)
 _DESIGNATION = lazy_regex(  # Corbel 3, house A
     r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+(?![\d.,:%]*\d|%)|(?<=[a-z] )[A-HJ-Z](?![\w.'’]))"
+)
+_NUMBERED_PLACE = lazy_regex(
+    r"(\d+) ?(학년|반|층|동|호선|호|조|과|관|[楼樓層层栋棟班級级])(?![가-힣\d])"
+    r"|(\d+)(동|호|층|반)(?=[은는이가의에과와])"
 )
 _COUNT = lazy_regex(  # "three major cities"
     rf"\b(\d+|{SEVERAL}) (?:[a-z-]+ )?([a-z]{{3,}}s)\b", re.IGNORECASE
@@ -169,7 +179,8 @@ def _is_milder(question: str, sentence: str) -> bool:
 def _find_numbered(text: str) -> set[tuple[str, str]]:
     """Return names and things with the number that belongs to them."""
     counts = ((noun.casefold(), count.casefold()) for count, noun in _COUNT.findall(text))
-    return {*counts, *((name.casefold(), number) for name, number in _DESIGNATION.findall(text))}
+    places = ((found[2] or found[4], found[1] or found[3]) for found in _NUMBERED_PLACE.finditer(text))
+    return {*counts, *places, *((name.casefold(), number) for name, number in _DESIGNATION.findall(text))}
 
 
 def _denies(question: str, sentence: str) -> bool:

@@ -62,6 +62,14 @@ _DEFINITE_NOUN = lazy_regex(
     re.IGNORECASE,
 )
 _CLAUSE_END = lazy_regex(r"[;；]|(?<=[고며]),\s|(?<=[하되이있없주받]고)\s|(?<=[하되이으]며)\s")
+_CLAUSE_START = lazy_regex(r"[;；]\s*|\s[—–]\s|,?\s(?=plus\b)|,\s(?:and|but|while|whereas|although)\s", re.IGNORECASE)
+_CONDITION = lazy_regex(r"\b(?:if|unless|in case|provided that|in the event)\b[^,;]*", re.IGNORECASE)
+_ASKS_CONDITION = lazy_regex(rf"{_CONDITION.pattern}|\b(?:need|requir|must|have to|so that)", re.IGNORECASE)
+_OWN_SUBJECT = lazy_regex(
+    r"(?:the |an? |any |each |every |all )?([a-z-]+(?: [a-z-]+){0,3}?)"
+    r" (?:is|are|was|were|has|have|had|must|may|can|will|costs?|pays?|gets?|takes?)\b",
+    re.IGNORECASE,
+)
 _PAIR = lazy_regex(r"\b([^\W\d_][\w-]{2,}) (?:and|or|&) ([^\W\d_][\w-]{2,})\b", re.IGNORECASE)
 _BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
@@ -172,7 +180,7 @@ class BuiltinCoverageCheck(CoverageCheck):
         return any(
             _is_whole(each)
             and not find_gaps(question, each, self._embedder)
-            and any(self._states(question, sentence) for sentence in _separate_sentences(each))
+            and any(self._states(question, sentence) for sentence in _separate_statements(question, each))
             for each in (_trim_rows(question, quoted) for quoted in used)
         )
 
@@ -189,29 +197,50 @@ class BuiltinCoverageCheck(CoverageCheck):
         return english.has_form(question, sentence, self._embedder)
 
     def _tells_value_of_another(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
-        """Return whether the clause about the question's topic holds no value: "Bikes cost £5; cars park behind"."""
+        """Return whether the value belongs to another topic: "Bikes cost £5; cars park here", "plus £80 for travel"."""
+        around = f"{sentence.context} {sentence.text}"
+        topics = find_topics(question)
+
+        def holds_value(clause: str) -> bool:
+            return not find_gaps(question, Quotation(clause, around), self._embedder).value
+
+        def is_about(clause: str, topic: tuple[str, tuple[str, ...]]) -> bool:
+            return holds_topic(question, *topic, clause, frozenset(extract_terms(clause)))
+
         is_row = is_table_row(sentence.text)
         clauses = table_cells(sentence.text) if is_row else _CLAUSE_END.split(sentence.text)
         clauses = [clause for clause in clauses if clause.strip()]
-        if len(clauses) < _MIN_CLAUSES:
-            return False
-        terms = [frozenset(extract_terms(clause)) for clause in clauses]
-        for topic, parts in find_topics(question):
-            about = [
-                clause
-                for clause, held in zip(clauses, terms, strict=True)
-                if holds_topic(question, topic, parts, clause, held)
-            ]
+        for topic in topics if len(clauses) >= _MIN_CLAUSES else ():
+            about = [clause for clause in clauses if is_about(clause, topic)]
             if is_row and not all(map(is_remark, about)):
                 continue
             if about and clauses[0] not in about:  # whose subject may be that of the clauses after it, too
-                around = f"{sentence.context} {sentence.text}"
-                return all(find_gaps(question, Quotation(clause, around), self._embedder).value for clause in about)
-        return False
+                return not any(map(holds_value, about))
+        if is_row or question.answer_type not in SINGLE_VALUE_TYPES:
+            return False
+        first, *rest = _CLAUSE_START.split(
+            _CONDITION.sub(" ", sentence.text) if _is_unconditional(question) else sentence.text
+        )
+        if holds_value(first):
+            return False
+        stating = [clause for clause in rest if holds_value(clause)]
+        named = [topic for topic in topics if not FRAME_TERMS.issuperset(topic[1])]
+        return all(_has_own_subject(clause) and not any(is_about(clause, one) for one in named) for clause in stating)
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
         return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
+
+
+def _is_unconditional(question: AnalyzedQuestion) -> bool:
+    """Return whether a question asks for a figure or person that holds always, not for the condition of something."""
+    return question.answer_type in {"number", "person"} and not _ASKS_CONDITION.search(question.text)
+
+
+def _has_own_subject(clause: str) -> bool:
+    """Return whether a clause states its value of something that it names itself: "books are paid up to £60"."""
+    subject = _OWN_SUBJECT.match(clause)
+    return clause.startswith("plus") or bool(subject and set(extract_terms(subject[1])) - FRAME_TERMS)
 
 
 def _names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
@@ -327,6 +356,12 @@ def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:
     sentences = quoted.text.split("\n")
     for at, sentence in enumerate(sentences):
         yield Quotation(sentence, find_context(sentences, at, quoted.context))
+
+
+def _separate_statements(question: AnalyzedQuestion, quoted: Quotation) -> Iterable[Quotation]:
+    """Yield what may answer alone: each sentence, or a list; where one value is asked for, each of its items."""
+    is_single = question.answer_type in SINGLE_VALUE_TYPES and len(split_question(question)) < 2
+    return _separate_sentences(replace(quoted, items=0) if is_single else quoted)
 
 
 def find_context(sentences: Sequence[str], at: int, around: str) -> str:

@@ -149,7 +149,8 @@ _FORMS = tuple(  # what a question asks, and what its answer must hold, perhaps 
 )
 _ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)
 _REASON = lazy_regex(  # case counts: "to reduce costs" is a reason, "to Dunmore Holdings" is none
-    r"(?i:\b(?:because|since(?! [12]\d{3})|due|owing|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)"
+    r"(?i:\b(?:because|since(?! (?:[12]\d{3}|then)\b)|due|owing"
+    r"|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)"
     r"|so(?! (?:far|called|many|much)\b)|therefore|thus|hence|reasons?(?! (?:why|that|for which)\b)|caus\w+"
     r"|result(?:s|ed|ing)? (?:of|in|from)|as a result|for (?:fear|lack|want|the (?:sake|purpose|reason))"
     r"|(?:led|leads?|leading) to|thanks to|prevent\w*|enabl\w+|allow\w*|mak(?:es?|ing)|in order|response|by \w+ing"

@@ -133,7 +133,7 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
         (
             (
                 r"(?:비용?|요금|가격|금액|값|임대료|월세|보증금|연봉|월급|급여|수당|벌금|과태료)[은는이가]?"
-                r"(?: [^?]{1,15})? 얼마"
+                r"(?: [^?]{1,15})? 얼마|얼마에 (?:[살사팔]|구입|구매)"
             ),
             _KOREAN_MONEY,
         ),

@@ -92,7 +92,7 @@ FRAME_TERMS = frozenset(
         " long far soon many much often possible reason outline overview summary stand differ post study report"
         " kinds sorts located described another certain specific particular typical typically usually commonly"
         " generally normally approximate approximately per altogether ok okay going now still moment actually anyway"
-        " ordinary straight away simply sort whole enough"
+        " ordinary straight simply sort whole enough"
     )
 )
 """Words that frame a question and need not occur in its answer."""
@@ -286,6 +286,7 @@ _CERTAIN_NAME = lazy_regex(  # two capitalised words in a row, or one that does 
 )
 _COLUMN_NAME = lazy_regex(r"(?:^|(?<=\| )|(?<=— ))[^|—:]{1,60}: (?=[^|—]*(?:\||—|$))")
 _CLAUSE_NUMBER = lazy_regex(r"^\W*\d+(?:\.\d+)+\s(?=[A-Z])|^\W*\d+[.)]\s(?=[A-Z])", re.MULTILINE)  # "4.4 Mail …"
+_TITLED_NAME = lazy_regex(r"\b(Mr|Mrs|Ms|Dr|Prof)\.? ([A-Z][\w’'-]+)")
 _PLACE_NAME = lazy_regex(r"\b(?:in|at|near) (?:the )?[A-Z][\w’'-]*(?:,? [A-Z][\w’'-]*)*")
 _BYLINE = lazy_regex(
     r"^[^\w\n]*(?:(?i:written|text|story|report|photos?) )?[Bb]y:? [A-Z][\w.’'-]+(?:[ ,]+[A-Z][\w.’'-]+)+[^.\n]{0,60}$",
@@ -342,7 +343,10 @@ def matches_answer_type(question: AnalyzedQuestion, text: str) -> bool:
     """Return whether `text` certainly contains the expected answer type; True if that cannot be recognized."""
     if question.answer_type in ("person", "place") and not question.is_cjk:
         said = _drop_origin(question, text)
-        said = _PLACE_NAME.sub(" ", said) if question.answer_type == "person" else said
+        if question.answer_type == "person":
+            said = _PLACE_NAME.sub(" ", said)
+            for title, surname in _TITLED_NAME.findall(question.text):  # "Ms Rosalind Fenn" is no one but "Ms Fenn"
+                said = re.sub(rf"\b{re.escape(title)}\.?(?: [A-Z][\w’'-]*\.?)* {re.escape(surname)}\b", " ", said)
         return bool(_capitalised_terms(_CERTAIN_NAME.findall(said)) - question.weights.keys())
     return not can_recognize_candidates(question) or bool(find_candidates(question, text))
 

@@ -30,6 +30,16 @@ _NO = lazy_regex(r"no|none|[-–—✗✘×]|아니[오요]|없음|불가|否|�
 _YES = lazy_regex(r"yes|[✓✔]|예|네|있음|가능|是|有|可", re.IGNORECASE)
 _IS_NEGATIVE = lazy_regex(r"\b(?:not|no|without|never|cannot)\b|n[’']t\b|않|없|아닌|[不没沒無无]", re.IGNORECASE)
 _MIN_WIDE_CELLS = 6
+_ASKS_PRICE = lazy_regex(
+    r"\bhow much (?:is|are|does|do|for)\b|얼마(?:예요|에요|이에요|인가요|입니까|죠|야|나 [하해]|$|[?？])|多少[钱錢]",
+    re.IGNORECASE,
+)
+_PRICE_TERMS = frozenset(
+    extract_terms("price cost fee charge 가격 요금 금액 값 비용 단가 价格 價格 费用 費用 单价 單價")
+)
+_CJK_PRICE = lazy_regex(
+    r"(?:가격|요금|금액|비용|단가|[价價]格?|[费費]用?)(?=\W*(?:\([^()]*\))?$)"
+)  # the end of a column's name
 _CODE = lazy_regex(r"(?<![A-Za-z\d-])[A-Za-z]{1,4}-?\d{1,5}[A-Za-z]?(?![A-Za-z\d-])")
 _MIN_REMARK_WORDS = 4
 _MIN_DROPPED_CELLS = 3  # a row is not shortened for less
@@ -198,12 +208,14 @@ def names_cell(question: str, row: str) -> bool:
 
 def _read_asked(question: str) -> frozenset[str]:
     """Return the terms of a question, their other forms and synonyms."""
-    terms = extract_terms(question)
+    terms = [*extract_terms(question), *(_PRICE_TERMS if _ASKS_PRICE.search(question) else ())]
     return frozenset(terms).union(*map(find_other_forms, terms))
 
 
 def _match_column(name: str, asked: frozenset[str], years: frozenset[str]) -> frozenset[str]:
     """Return the words of a column's name if the question has them all; of a period its year is enough."""
+    if asked >= _PRICE_TERMS and (price := _CJK_PRICE.search(name)):
+        return frozenset(price.group())
     found = frozenset[str]()
     for part in name.split(CAPTION_SEPARATOR):
         terms = frozenset(extract_terms(_IN_BRACKETS.sub(" ", part)))

@@ -405,6 +405,21 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder):
         ("What shells are metallic?", "Boats have shells that are non-metallic.", "", False),
         ("When was Otto Moor born?", "They had one son, Edmund, born in 1908.", "Otto Moor. They", False),
         ("When was Otto Moor born?", "He was born in 1908.", "Otto Moor.", True),
+        ("When is the claim due now?", "The claim had been due on 29 August.", "", False),
+        ("How much is the salary?", "We pay the salary for four years, plus £800 for travel.", "", False),
+        ("How much is the salary?", "We pay a salary of £9,000, plus £800 for travel.", "", True),
+        ("How much are the fees?", "Fees are paid by us; books are paid up to £60.", "", False),
+        ("How many days of leave do I get?", "If he leaves in the last six days, he repays half.", "", False),
+        ("Who trains Nora when Ms Fenn is away?", "Nora is trained by Ms Rosalind Fenn.", "", False),
+        ("What upload speed is guaranteed?", "The guaranteed download speed is 150 Mbit/s.", "Upload speed", False),
+        (
+            "How much is the excess for luggage?",
+            "- Luggage: up to £600.\n- Liability: up to £200, excess £150.",
+            "",
+            False,
+        ),
+        ("301동 승강기 교체는 언제 시작하나요?", "303동은 11월 18일에 시작합니다.", "301동 승강기 교체", False),
+        ("먼지 필터는 얼마에 살 수 있나요?", "먼지 필터는 2주에 한 번 씻으십시오.", "", False),
     ],
 )
 def test_a_sentence_is_not_about_everything_in_the_heading_above_it(embedder, question, text, heading, covered):

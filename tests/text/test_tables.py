@@ -93,6 +93,16 @@ def test_a_column_is_asked_for_by_a_synonym_and_without_its_unit():
     row = "Model: Wren | Weight (kg): 13.9 | Range (km): 55 | Price (EUR): 1490 | Warranty (years): 2"
     assert trim_row(row, "How heavy is the Wren?") == ("Model: Wren", "Weight (kg): 13.9")
     assert trim_row(row, "What does the Wren cost?") == ("Model: Wren", "Price (EUR): 1490")
+    assert trim_row(row, "How much is the Wren?") == ("Model: Wren", "Price (EUR): 1490")
+
+
+def test_the_price_of_a_korean_row_is_in_the_column_of_a_price():
+    row = "품목: 와이셔츠 | 세탁방법: 물세탁 | 기본가격: 2,500원 | 기간: 2일 | 추가금: 1,500원 | 비고: 5장 이상 장당 2천 원"
+    assert trim_row(row, "와이셔츠 한 장 얼마에요?") == (
+        "품목: 와이셔츠",
+        "기본가격: 2,500원",
+        "비고: 5장 이상 장당 2천 원",
+    )
 
 
 LOG = "Date: 2024-08-25 | Hive: Hazel | Frames: 6 | Supers: 0 | Temper: calm | Notes: Wasps robbing; entrance narrowed"
