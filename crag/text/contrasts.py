@@ -90,6 +90,12 @@ _YEAR = lazy_regex(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _PAST_TIME = lazy_regex(rf"{_YEAR.pattern}|\b(?:before|previously|formerly|until|till|once)\b", re.IGNORECASE)
 _PAST = lazy_regex(r"\b(?:was|were|had|became|led|held|ran|wrote|kept|\w{2,}ed)\b", re.IGNORECASE)
 _PRESENT = lazy_regex(r"\b(?:is|are|has|have|now|current(?:ly)?|today|still|since)\b", re.IGNORECASE)
+_ASKS_DONE = lazy_regex(r"\b(?:was|were|did|has|have|had|(?:is|are) \w+ing)\b", re.IGNORECASE)
+_ASKS_PLAN = lazy_regex(r"\b(?:plan|intend|intention|hop[ei]|propos|going to|will|expect)", re.IGNORECASE)
+_INTENDED = lazy_regex(
+    r"^[^,;]{0,40}\b(?:(?:plan|intend|hope|propose|aim|expect)s?|(?:is|are) (?:planning|hoping|going|due)) to\b",
+    re.IGNORECASE,
+)
 _DESIGNATION = lazy_regex(  # Corbel 3, house A
     r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+(?![\d.,:%]*\d|%)|(?<=[a-z] )[A-HJ-Z](?![\w.'’]))"
 )
@@ -137,7 +143,7 @@ def is_contrary(question: str, sentence: str, context: str = "") -> bool:
                 return True
     if _names_another(question, sentence, context) or _is_done_to_another(question, sentence):
         return True
-    if _is_past(question, sentence) or _is_milder(question, sentence):
+    if _is_past(question, sentence) or _is_only_planned(question, sentence) or _is_milder(question, sentence):
         return True
     return not (_ASKS_NEGATIVE.search(question) or _ASKS_WHETHER.match(question)) and _denies(question, sentence)
 
@@ -159,6 +165,11 @@ def _is_past(question: str, sentence: str) -> bool:
     if not _ASKS_PRESENT.search(question) or _YEAR.search(question):
         return False
     return all(sign.search(sentence) for sign in (_PAST_TIME, _PAST)) and not _PRESENT.search(sentence)
+
+
+def _is_only_planned(question: str, sentence: str) -> bool:
+    """Return whether a question asks what was done or is being done, and a sentence only says what is intended."""
+    return bool(_ASKS_DONE.search(question) and _INTENDED.search(sentence)) and not _ASKS_PLAN.search(question)
 
 
 def _is_done_to_another(question: str, sentence: str) -> bool:

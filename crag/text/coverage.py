@@ -26,6 +26,7 @@ from crag.text.language import (
     is_labelled_line,
     is_table_row,
     split_sentences,
+    strip_list_mark,
 )
 from crag.text.opening_hours import asks_opening, find_days, name_hours_asked_for, names_day_itself, tells_other_opening
 from crag.text.patterns import lazy_regex
@@ -48,6 +49,7 @@ from crag.types import Passage
 
 _MIN_LIST_ITEMS = 2
 _MIN_CLAUSES = 2
+_MAX_LABELLED_WORDS = 10
 _MAX_WINDOWS = 8
 _MAX_REFERENCES = 3
 _MIN_WEIGHT_SHARE = 0.4
@@ -253,13 +255,22 @@ def _names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
     if is_value and is_table_row(sentence.text):
         return _names_row(question, sentence.text)
     topics = {part for _, parts in question.words for part in parts} - FRAME_TERMS - question.names
-    is_open = sentence.items < _MIN_LIST_ITEMS and not (is_value and is_labelled_line(sentence.text))
+    is_open = sentence.items < _MIN_LIST_ITEMS
     if not (is_open and topics) or _REFERENCE.match(sentence.text):
         return True
+    if is_value and is_labelled_line(sentence.text) and len(sentence.text.split()) <= _MAX_LABELLED_WORDS:
+        return _names_label(question, sentence.text)
     held = question.add_forms(extract_terms(sentence.text))
     if is_value and (_DEFINITE_NOUN.match(sentence.text) or not held.isdisjoint(question.names)):
         return True
     return any(topic in held or any(shares_root(topic, term) for term in held) for topic in topics)
+
+
+def _names_label(question: AnalyzedQuestion, line: str) -> bool:
+    """Return whether a question has a word of the label of a line, or the label says what is asked: "Venue: Hall 3"."""
+    label = question.add_forms(extract_terms(re.split("[:：]", strip_list_mark(line), maxsplit=1)[0]))
+    is_named = any(shares_root(term, word) for term in label for word in question.weights)
+    return is_named or bool(find_labelled_values(question, [line]))
 
 
 def _names_row(question: AnalyzedQuestion, row: str) -> bool:

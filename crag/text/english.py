@@ -40,6 +40,10 @@ _QUALIFIERS = tuple(  # words that change what is asked: the answer must hold on
     for asks, others in (
         (r"\b(?:not|never|no|none|without|cannot)\b|n[’']t\b", ""),
         (r"\b(?:only|sole|single)\b", ""),
+        (
+            r"\b(?:an?|the|my|your|our) (?:normal|regular|ordinary|standard)\b",
+            r"|\b(?:normal|regular|ordinar|standard|usual)",
+        ),
         (r"\b(?:before|prior|earlier|previous\w*|former\w*)\b", ""),
         (r"\b(?:after|afterwards|later|following|since|once|upon|subsequent\w*)\b", ""),
         (

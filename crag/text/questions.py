@@ -286,6 +286,12 @@ _CERTAIN_NAME = lazy_regex(  # two capitalised words in a row, or one that does 
 )
 _COLUMN_NAME = lazy_regex(r"(?:^|(?<=\| )|(?<=— ))[^|—:]{1,60}: (?=[^|—]*(?:\||—|$))")
 _CLAUSE_NUMBER = lazy_regex(r"^\W*\d+(?:\.\d+)+\s(?=[A-Z])|^\W*\d+[.)]\s(?=[A-Z])", re.MULTILINE)  # "4.4 Mail …"
+_ACRONYM = lazy_regex(r"\b[A-Z]{2,}\b")
+_ASKS_BODY = lazy_regex(  # what companies and offices do, too
+    r"\b(?:own|publish|produc|manufactur|ma[dk]e|making|fund|finance|operat|sponsor|organi[sz]|issu|r[ua]n|develop"
+    r"|regulat|insur|pa(?:y|id)|built|build)",
+    re.IGNORECASE,
+)
 _TITLED_NAME = lazy_regex(r"\b(Mr|Mrs|Ms|Dr|Prof)\.? ([A-Z][\w’'-]+)")
 _PLACE_NAME = lazy_regex(r"\b(?:in|at|near) (?:the )?[A-Z][\w’'-]*(?:,? [A-Z][\w’'-]*)*")
 _BYLINE = lazy_regex(
@@ -345,6 +351,7 @@ def matches_answer_type(question: AnalyzedQuestion, text: str) -> bool:
         said = _drop_origin(question, text)
         if question.answer_type == "person":
             said = _PLACE_NAME.sub(" ", said)
+            said = said if _ASKS_BODY.search(question.text) else _ACRONYM.sub(" ", said)
             for title, surname in _TITLED_NAME.findall(question.text):  # "Ms Rosalind Fenn" is no one but "Ms Fenn"
                 said = re.sub(rf"\b{re.escape(title)}\.?(?: [A-Z][\w’'-]*\.?)* {re.escape(surname)}\b", " ", said)
         return bool(_capitalised_terms(_CERTAIN_NAME.findall(said)) - question.weights.keys())

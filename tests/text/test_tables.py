@@ -97,7 +97,7 @@ def test_a_column_is_asked_for_by_a_synonym_and_without_its_unit():
 
 
 def test_the_price_of_a_korean_row_is_in_the_column_of_a_price():
-    row = "품목: 와이셔츠 | 세탁방법: 물세탁 | 기본가격: 2,500원 | 기간: 2일 | 추가금: 1,500원 | 비고: 5장 이상 장당 2천 원"
+    row = "품목: 와이셔츠 | 세탁방법: 물세탁 | 기본가격: 2,500원 | 기간: 2일 | 추가: 500원 | 비고: 5장 이상 장당 2천 원"
     assert trim_row(row, "와이셔츠 한 장 얼마에요?") == (
         "품목: 와이셔츠",
         "기본가격: 2,500원",
