@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from crag.text.dates import CalendarDate, find_date_spans, find_dates, remove_dates
 from crag.text.figures import Figure, find_figure_spans, find_figures, normalize_quantity
-from crag.text.language import extract_terms
+from crag.text.language import extract_terms, is_table_row
 from crag.text.measures import find_quantities
 from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
 from crag.text.questions import AnalyzedQuestion, AnswerType
@@ -60,6 +60,11 @@ _KOREAN_PLACE = lazy_regex(
     r"(?<![가-힣\d])[가-힣A-Za-z]{2,}(?:에서|에게|에|으로|로)(?:는|도|만)?(?![가-힣])|장소|위치|[:：|—]"
 )
 _KOREAN_ACTOR = lazy_regex(r"([가-힣]{2,}?)(?:이|가|은|는|께서|에게|한테|의|와|과)(?![가-힣])|담당|[:：|—]")
+_KOREAN_PERSON = lazy_regex(  # a role, an office, or a name of three syllables
+    r"담당|책임|대표|[가-힣](?:님|씨|장|팀|부|과|센터|사무소|사무실|창구|교사|강사|선생|총무|간사|기사|직원|데스크)(?![가-힣])"
+    r"|(?<![가-힣])[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변]"
+    r"(?!까지|부터|에서|으로|마다|[하이]며|하고|[가-힣][은는의용])[가-힣]{2}(?![가-힣])"
+)
 _CHINESE_PLACE = lazy_regex(r"[在於于到至往](?![\d一二三四五六七八九十])|地[點点址]|[：:|]")
 _HAN = lazy_regex("[\u4e00-\u9fff]")
 _HANGUL = lazy_regex("[가-힣]")
@@ -160,6 +165,8 @@ def _is_action(word: str, question: AnalyzedQuestion) -> bool:
 
 def _may_hold_person(question: AnalyzedQuestion, text: str) -> bool:
     if _HANGUL.search(text):
+        if is_table_row(text):
+            return bool(_KOREAN_PERSON.search(text))
         actors = (found[1] or "" for found in _KOREAN_ACTOR.finditer(text))
         return any(not actor or not (actor in question.text or _is_action(actor, question)) for actor in actors)
     if _HAN.search(text):

@@ -646,3 +646,12 @@ def test_a_heading_alone_does_not_make_a_sentence_an_answer(embedder, text, item
 def test_what_shares_too_little_is_off_topic(embedder, question, text, off_topic):
     asked = analyze_question(question, CountedTermStatistics())
     assert is_off_topic(asked, find_gaps(asked, Quotation(text, ""), embedder)) == off_topic
+
+
+@pytest.mark.parametrize(
+    ("note", "covered"), [("20명부터 보며 7일 전까지 신청", False), ("총무 김서준에게 7일 전까지 신청", True)]
+)
+def test_a_korean_row_names_a_person_or_an_office(embedder, note, covered):
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    quoted = Quotation(f"시설: 단체 관람 | 요금: 2000 | 주의사항: {note}", "박물관")
+    assert check.is_covered("단체 관람 신청은 누구한테 해야 하나요?", [quoted]) == covered
