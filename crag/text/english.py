@@ -134,6 +134,10 @@ _FORMS = tuple(  # what a question asks, and what its answer must hold, perhaps 
                 r"|fans|refugees|citizens|immigrants|speak\w*|victims|households|families|attend\w*|up to)\b"
             ),
         ),
+        (
+            r"\bhow long (?:does|do|did|will|would)\b.*\btake\b",
+            r"\b(?:tak(?:es?|ing)|took|needs?|requires?|within|after|until|completed?|is|are|was|were)\b|[:|—]",
+        ),
         # Light verbs, whose meaning depends on another word: "get back", "come out"
         (r"\b(?:get|got|have|give|pay|hand|bring)\b.*\bback\b", r"\b(?:return|refund|repa|reimburs|releas|back\b)"),
         (
@@ -182,7 +186,7 @@ _ASKS_KIND = lazy_regex(
     r"\b(?:what|which) [a-z]{3,} (?:is|are|was|were|do|does|did|has|have|had|can|may|must|should|will)\b", re.IGNORECASE
 )
 _WHAT_DID = lazy_regex(r"\b(?:what|which) ([a-z]{3,}) (?:did|does|do|has|have|had|will)\b", re.IGNORECASE)
-_CAPITALISED = lazy_regex(r"\b[A-Z][\w’'&-]*")
+_NAMES = lazy_regex(r"\b[A-Z][\w’'&-]*(?: [A-Z][\w’'&-]*)*")
 _PLACE = lazy_regex(r"\b(?:in|at|near|to) (?:the )?[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*")
 _CALENDAR = lazy_regex(rf"\b(?:{'|'.join(MONTHS)}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)\b")
 _NAMELESS = lazy_regex(r"\W*(?:we|you|i|they|he|she|it)\b", re.IGNORECASE)
@@ -435,10 +439,13 @@ def _holds_new(value: re.Pattern[str], question: AnalyzedQuestion, text: str) ->
 
 
 def _names_other(question: AnalyzedQuestion, text: str) -> bool:
-    """Return whether a text has a name, other than of a place or at its start, that the question does not have."""
+    """Return whether a text has a name, other than of a place or at its start, without a word of the question.
+
+    Words in a row are one name: the Moor Trust is no one but Moor.
+    """
     names = _CALENDAR.sub(" ", _PLACE.sub(" ", text))
-    found = (one[0] for one in _CAPITALISED.finditer(names) if one.start() and names[one.start() - 2] not in ".!?")
-    terms = (set(extract_terms(word)) for word in found)
+    found = (one[0] for one in _NAMES.finditer(names) if one.start() and names[one.start() - 2] not in ".!?")
+    terms = (set(extract_terms(name)) for name in found)
     return any(named and question.weights.keys().isdisjoint(named) for named in terms)
 
 

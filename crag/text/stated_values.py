@@ -30,7 +30,8 @@ _CALENDAR_TERMS = frozenset(
 )
 _NUMBER = lazy_regex(r"\d+(?:[.,:]\d+)*")
 _TIME_OF_DAY = lazy_regex(
-    r"(?<!\d)(\d{1,2})(?::(\d\d)|\s?[시点點時时](?![간间間])(?:\s?(\d{1,2})\s?[분分])?|\s?[ap]\.?m\b)", re.IGNORECASE
+    r"(?<![\d.:])(\d{1,2})(?:(?::(\d\d)|\.(\d\d)(?=\s?[ap]\.?m\b))(?:\s?[ap]\.?m\b)?|\s?[시点點時时](?![간间間])(?:\s?(\d{1,2})\s?[분分])?|\s?[ap]\.?m\b)",
+    re.IGNORECASE,
 )
 
 _NUMBER_WORDS = (
@@ -61,7 +62,7 @@ _KOREAN_PLACE = lazy_regex(
 )
 _KOREAN_ACTOR = lazy_regex(r"([가-힣]{2,}?)(?:이|가|은|는|께서|에게|한테|의|와|과)(?![가-힣])|담당|[:：|—]")
 _KOREAN_PERSON = lazy_regex(  # a role, an office, or a name of three syllables
-    r"담당|책임|대표|[가-힣](?:님|씨|장|팀|부|과|센터|사무소|사무실|창구|교사|강사|선생|총무|간사|기사|직원|데스크)(?![가-힣])"
+    r"담당|책임|대표|[가-힣](?:님|씨|장|팀|부|과|센터|사무소|사무실|창구|교사|강사|선생|총무|간사|기사|직원|데스크)(?![가-힣])|(?:에게|한테)(?![가-힣])"
     r"|(?<![가-힣])[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변]"
     r"(?!까지|부터|에서|으로|마다|[하이]며|하고|[가-힣][은는의용])[가-힣]{2}(?![가-힣])"
 )
@@ -128,7 +129,7 @@ def _overlaps(span: tuple[int, int], others: list[tuple[int, int]]) -> bool:
 
 def _parse_time_of_day(match: re.Match[str]) -> Figure:
     """Return the minutes since noon or midnight: 9:00 may be in the evening."""
-    return Figure(Decimal(int(match[1]) % 12 * 60 + int(match[2] or match[3] or 0)), "time of day")
+    return Figure(Decimal(int(match[1]) % 12 * 60 + int(match[2] or match[3] or match[4] or 0)), "time of day")
 
 
 def agree(one: StatedValue, other: StatedValue) -> bool | None:
