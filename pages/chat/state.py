@@ -35,6 +35,7 @@ _UNASKED_FILES_KEY, _ACTIVE_RUN_KEY, _LAST_RUN_KEY = "unasked_files", "active_ru
 MESSAGES_SHOWN_KEY = "messages_shown"
 DELETED_KEY = "deleted"
 FOLLOWED_RUN_KEY = "followed"
+_BEGUN_KEY = "begun"
 _KEYS_OF_A_CONVERSATION = (
     _NEW_CHANGES_KEY,
     _SHOWN_RUN_KEY,
@@ -46,6 +47,7 @@ _KEYS_OF_A_CONVERSATION = (
     MESSAGES_SHOWN_KEY,
     DELETED_KEY,
     FOLLOWED_RUN_KEY,
+    _BEGUN_KEY,
 )
 
 
@@ -163,8 +165,14 @@ def ensure_conversation() -> Conversation:
         conversation = _conversations().create(option_changes())
         for name in (_NEW_CHANGES_KEY, DELETED_KEY):
             st.session_state.pop(name, None)
+        st.session_state[_BEGUN_KEY] = True
         _SELECTION.select(conversation.id)
     return conversation
+
+
+def has_begun_here() -> bool:
+    """Return whether the open conversation began on the page for a new one, and has not been left since."""
+    return bool(st.session_state.get(_BEGUN_KEY))
 
 
 def edited_question_id() -> int | None:
