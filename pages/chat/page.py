@@ -131,7 +131,6 @@ def _draw_bottom(
             conversation_id=conversation.id if conversation else "",
             stays=state.pop_keep_scroll(),
             focus=question_editor.open_editor_key(),
-            left=state.sidebar_close_count(),
             user=user_digest(),
             begun=state.has_begun_here(),
         )

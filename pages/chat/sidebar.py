@@ -194,7 +194,7 @@ def _draw_conversation(conversation: Conversation, search: str, *, dated: bool) 
                 key=f"open-{conversation.id}",
                 type="tertiary",
                 wrap=False,
-                on_click=state.select_conversation,
+                on_click=state.open_conversation,
                 args=(conversation.id,),
             )
         if current:
@@ -239,7 +239,9 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
                 width="stretch",
                 persist_state="session",
             )
-            st.button(_("New"), icon=":material/edit_square:", type="tertiary", on_click=_start_conversation)
+            st.button(
+                _("New"), icon=":material/edit_square:", type="tertiary", key="open-new", on_click=_start_conversation
+            )
         place = st.container(gap="small")
     if view == state.HISTORY_VIEW:
         with place:
@@ -271,5 +273,5 @@ def _first_view() -> str:
 
 
 def _start_conversation() -> None:
-    state.select_conversation(None)
+    state.open_conversation(None)
     st.session_state[state.SIDEBAR_VIEW_KEY] = _first_view()

@@ -29,7 +29,7 @@ _NEW_CHANGES_KEY = "new_changes"
 _SHOWN_RUN_KEY = "shown_run"
 _SOURCE_KEY, _TRACE_KEY = "source", "trace_open"
 _EDITED_KEY = "edited"
-_SIDEBAR_CLOSED_KEY, _KEEP_SCROLL_KEY = "sidebar_left", "stays"
+_KEEP_SCROLL_KEY = "stays"
 SIDEBAR_VIEW_KEY = "sidebar_view"
 _UNASKED_FILES_KEY, _ACTIVE_RUN_KEY, _LAST_RUN_KEY = "unasked_files", "active_run", "last_run"
 MESSAGES_SHOWN_KEY = "messages_shown"
@@ -84,19 +84,6 @@ def open_conversation(conversation_id: str | None) -> None:
         st.session_state.pop(name, None)
     dialogs.close_dialog()
     _SELECTION.select(conversation_id or "")
-
-
-def select_conversation(conversation_id: str | None) -> None:
-    """Open a conversation, and on a phone close the sidebar, which covers it."""
-    open_conversation(conversation_id)
-    if is_phone():
-        st.session_state[_SIDEBAR_CLOSED_KEY] = sidebar_close_count() + 1
-
-
-def sidebar_close_count() -> int:
-    """Return how often the sidebar was asked to close."""
-    times: int = st.session_state.get(_SIDEBAR_CLOSED_KEY, 0)
-    return times
 
 
 def start_conversation_about(source_ids: Sequence[str]) -> None:

@@ -154,11 +154,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   focusBox(400)  // 20 s: a busy machine draws it late
   if (data.focus && window.__cragFocus !== data.focus) focus(40)
   window.__cragFocus = data.focus
-  if (data.left && window.__cragLeft !== data.left) {
-    const sidebar = document.querySelector('[data-testid="stSidebar"][data-collapsed="false"]')
-    sidebar?.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
-  }
-  window.__cragLeft = data.left
   const { hash, pathname, search } = window.location
   if (hash.startsWith("#cite-")) {  // clicked before `heard` listened: the browser has followed the link
     window.history.replaceState({ cragDialog: true }, "", pathname + search)
@@ -247,8 +242,12 @@ export default function ({ data }) {
     if (dialog) dialog.querySelector('button[aria-label="Close"]')?.click()
     return Boolean(dialog) || closeSidebar()
   }
-  document.addEventListener("click", ({ target }) => {  // where the page is narrow, but no phone, Streamlit does not
-    if (target.closest?.('[data-testid="stSidebarNavLink"]')) setTimeout(closeSidebar)
+  const keys = ["open", "collection", "run", "evaluation", "section"]  // of buttons that choose what the page shows
+  const choices = ['[data-testid="stSidebarNavLink"]', ...keys.map((key) => `[class*="st-key-${key}-"] button`)].join()
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest?.('[data-testid="stSidebar"]') && target.closest(choices)) setTimeout(closeSidebar)
+    if (!target.closest?.(".st-key-sidebar-opener")) return
+    document.querySelector('[data-testid="stExpandSidebarButton"]')?.click()
   })
   const isSamePlace = (one, other) => one.address === other.address && one.isDialog !== other.isDialog
   const setAddress = (address) => replaceState.call(window.history, window.history.state, "", address)
@@ -365,7 +364,6 @@ def sync_page(
     conversation_id: str = "",
     stays: bool = False,
     focus: str = "",
-    left: int = 0,
     user: str = "",
     begun: bool = False,
 ) -> None:
@@ -374,12 +372,12 @@ def sync_page(
     The question box receives the focus when a conversation opens, unless something else has it or the screen is a
     touch screen, and on the key `/`. What is typed there is kept in this tab until it is sent, for `user` and this
     conversation alone; `begun` means that the conversation began on the page for a new one. `stays` suppresses the
-    scrolling. `focus` is the key of a text area that receives the focus once it is drawn. The sidebar closes when the
-    counter `left` grows. `on_cited` is called after a click on a citation; read it with `clicked_citation`.
+    scrolling. `focus` is the key of a text area that receives the focus once it is drawn. `on_cited` is called after a
+    click on a citation; read it with `clicked_citation`.
     """
     place = conversation_id or "new"
     data = {"status": status, "run": run_id, "place": place, "user": user, "begun": begun}
-    data |= {"stays": stays, "focus": focus, "left": left}
+    data |= {"stays": stays, "focus": focus}
     _page_component(data=data, key="page_glue", height="content", on_cited_change=on_cited)
 
 
@@ -394,8 +392,9 @@ def clicked_citation() -> tuple[str, str]:
 
 
 def install_history() -> None:
-    """Keep one history entry for each place, and let Back close an open dialog; the menu closes the sidebar above it.
+    """Keep one history entry for each place, and let Back close an open dialog.
 
+    Where the sidebar covers the page, it closes when something is chosen in it.
     The browser replaces or keeps its entry when an address asks for it; Streamlit always adds one. A dialog gets an
     entry with the address of the page below. Back and Forward pass over that entry once the dialog is closed.
     """
