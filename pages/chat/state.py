@@ -33,7 +33,6 @@ _KEEP_SCROLL_KEY = "stays"
 SIDEBAR_VIEW_KEY = "sidebar_view"
 _UNASKED_FILES_KEY, _ACTIVE_RUN_KEY, _LAST_RUN_KEY = "unasked_files", "active_run", "last_run"
 MESSAGES_SHOWN_KEY = "messages_shown"
-DELETED_KEY = "deleted"
 FOLLOWED_RUN_KEY = "followed"
 _BEGUN_KEY = "begun"
 _KEYS_OF_A_CONVERSATION = (
@@ -45,7 +44,6 @@ _KEYS_OF_A_CONVERSATION = (
     _ACTIVE_RUN_KEY,
     _LAST_RUN_KEY,
     MESSAGES_SHOWN_KEY,
-    DELETED_KEY,
     FOLLOWED_RUN_KEY,
     _BEGUN_KEY,
 )
@@ -150,8 +148,7 @@ def ensure_conversation() -> Conversation:
     conversation = current_conversation()
     if conversation is None:
         conversation = _conversations().create(option_changes())
-        for name in (_NEW_CHANGES_KEY, DELETED_KEY):
-            st.session_state.pop(name, None)
+        st.session_state.pop(_NEW_CHANGES_KEY, None)
         st.session_state[_BEGUN_KEY] = True
         _SELECTION.select(conversation.id)
     return conversation

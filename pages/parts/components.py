@@ -242,7 +242,7 @@ export default function ({ data }) {
     if (dialog) dialog.querySelector('button[aria-label="Close"]')?.click()
     return Boolean(dialog) || closeSidebar()
   }
-  const keys = ["open", "collection", "run", "evaluation", "section"]  // of buttons that choose what the page shows
+  const keys = ["open", "undo", "collection", "run", "evaluation", "section"]  // of buttons that lead elsewhere
   const choices = ['[data-testid="stSidebarNavLink"]', ...keys.map((key) => `[class*="st-key-${key}-"] button`)].join()
   document.addEventListener("click", ({ target }) => {
     if (target.closest?.('[data-testid="stSidebar"]') && target.closest(choices)) setTimeout(closeSidebar)
