@@ -315,7 +315,7 @@ i { position: absolute; scroll-margin-block: 5rem; }
 button[aria-expanded="true"] { cursor: zoom-out; }
 img { display: block; width: 100%; }
 button[aria-expanded="false"] img.narrow { width: auto; max-width: 100%; }
-.frame:has([aria-expanded="true"]) { max-height: 75vh; overscroll-behavior: contain; }
+.frame:has([aria-expanded="true"]) { max-height: 75vh; overscroll-behavior-x: contain; }
 """
 _PICTURE_JS = """
 const ENLARGED = 1.8  // at least, in widths of the frame
