@@ -43,7 +43,7 @@ from crag.translation import _, find_terminal_language, set_language, translate_
 from pages.parts.chat_messages import keep_all_messages
 from pages.parts.faults import draw_fault
 from pages.parts.media_files import sign_media_addresses
-from pages.parts.reruns import draw_in_turns, keep_themes, keep_undelivered_messages
+from pages.parts.reruns import draw_in_turns, follow_history, keep_themes, keep_undelivered_messages
 from pages.parts.routes import Page
 from pages.parts.services import (
     adopt_former_key,
@@ -152,6 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
     keep_undelivered_messages()
     keep_themes()
     draw_in_turns()
+    follow_history()
     sign_media_addresses()
     # Streamlit starts the server and passes on no such limits
     uvicorn.Config = partial(ServerConfig, trusted_proxies=settings.trusted_proxies)  # type: ignore[assignment,misc]

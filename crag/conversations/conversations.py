@@ -76,6 +76,14 @@ class Conversations(UserScoped):
         with self._database.read() as connection:
             return [_conversation_from_row(row) for row in connection.execute(query)]
 
+    def list_deleted(self, limit: int) -> Sequence[Conversation]:
+        """Return the conversations whose deletion can still be undone, at most `limit`, last deleted first."""
+        deleted_at = conversations.c.deleted_at
+        query = select(conversations).where(deleted_at > time.time() - UNDO_SECONDS, self._visible(conversations))
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(deleted_at.desc()).limit(limit))
+            return [_conversation_from_row(row) for row in rows]
+
     def find(self, search: str, limit: int) -> FoundConversations:
         """Return the first `limit` conversations of `list`, the total, and a snippet of each match."""
         listed = conversation_list.select_listed(select(conversations.c.id), search.strip(), self._user)

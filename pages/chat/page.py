@@ -38,6 +38,7 @@ from pages.chat.messages import (
 from pages.parts import dialogs, layout, notes, reruns, setup_checklist, sharing, source_drawer
 from pages.parts.components import clicked_citation, install_history, sync_page
 from pages.parts.services import application
+from pages.parts.session import user_digest
 
 _DIALOGS: dict[str, Callable[[Any], None]] = {
     answer_actions.REASON_DIALOG: answer_actions.draw_reason_dialog,
@@ -130,7 +131,8 @@ def _draw_bottom(
             conversation_id=conversation.id if conversation else "",
             stays=state.pop_keep_scroll(),
             focus=question_editor.open_editor_key(),
-            left=state.sidebar_close_count(),
+            user=user_digest(),
+            begun=state.has_begun_here(),
         )
 
 

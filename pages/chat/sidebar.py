@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -15,7 +14,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crag.conversations.conversation_list import FoundConversations
-from crag.conversations.conversations import UNDO_SECONDS
 from crag.errors import CragError, NotFound
 from crag.runs.run import Run
 from crag.text.formatting import current_date, format_count, to_local_time
@@ -52,23 +50,30 @@ def _draw_conversation_menu(conversation: Conversation) -> None:
     st.menu_button(_("Edit"), choices, key=key, type="tertiary", on_click=_choose_menu_item, args=(key, conversation))
 
 
+_DELETIONS_SHOWN = 3
+
+
 def _draw_undo_delete() -> None:
-    """Draw the row that undoes a deletion, until another action or the deadline."""
-    conversation_id, title, at = st.session_state.get(state.DELETED_KEY, ("", "", 0.0))
-    if time.time() - at >= UNDO_SECONDS:
-        return
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
-        st.caption(_("Deleted “{title}”").format(title=markdown.escape_line(title, 100)), wrap=False)
-        st.button(_("Undo"), icon=":material/undo:", type="tertiary", on_click=_undo_delete, args=(conversation_id,))
+    """Draw a row for each of the last deletions that can be undone."""
+    for conversation in application().conversations.list_deleted(_DELETIONS_SHOWN):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
+            title = markdown.escape_line(conversation.title, 100)
+            st.caption(_("Deleted “{title}”").format(title=title), wrap=False)
+            st.button(
+                _("Undo"),
+                icon=":material/undo:",
+                type="tertiary",
+                key=f"undo-{conversation.id}",
+                on_click=_undo_delete,
+                args=(conversation.id,),
+            )
 
 
 def _choose_menu_item(key: str, conversation: Conversation) -> None:
-    st.session_state.pop(state.DELETED_KEY, None)
     match st.session_state[key]:
         case chosen if chosen == _(_DELETE_ITEM):
             application().delete_conversation(conversation.id)
             state.open_conversation(None)
-            st.session_state[state.DELETED_KEY] = (conversation.id, conversation.title, time.time())
         case chosen if chosen in (_(_PIN_ITEM), _(_UNPIN_ITEM)):
             with suppress(NotFound):  # deleted elsewhere; the next draw no longer lists it
                 application().conversations.pin(conversation.id, pinned=not conversation.pinned)
@@ -126,7 +131,7 @@ _BIDI_ISOLATES = "\u2068", "\u2069"  # right-to-left titles would reorder the te
 
 
 def _draw_conversations() -> None:
-    """Draw undo for a deletion, search field, conversations, and the import button."""
+    """Draw undo for deletions, search field, conversations, and the import button."""
     _draw_undo_delete()
     search = draw_search_field(_("Search conversations"), "conversation_search")
     shown = st.session_state.get(_SHOWN_KEY, _PAGE_SIZE)
@@ -194,7 +199,7 @@ def _draw_conversation(conversation: Conversation, search: str, *, dated: bool) 
                 key=f"open-{conversation.id}",
                 type="tertiary",
                 wrap=False,
-                on_click=state.select_conversation,
+                on_click=state.open_conversation,
                 args=(conversation.id,),
             )
         if current:
@@ -239,7 +244,9 @@ def draw_sidebar(active: Run | None, last_run: str | None) -> DeltaGenerator | N
                 width="stretch",
                 persist_state="session",
             )
-            st.button(_("New"), icon=":material/edit_square:", type="tertiary", on_click=_start_conversation)
+            st.button(
+                _("New"), icon=":material/edit_square:", type="tertiary", key="open-new", on_click=_start_conversation
+            )
         place = st.container(gap="small")
     if view == state.HISTORY_VIEW:
         with place:
@@ -271,5 +278,5 @@ def _first_view() -> str:
 
 
 def _start_conversation() -> None:
-    state.select_conversation(None)
+    state.open_conversation(None)
     st.session_state[state.SIDEBAR_VIEW_KEY] = _first_view()

@@ -29,12 +29,12 @@ _NEW_CHANGES_KEY = "new_changes"
 _SHOWN_RUN_KEY = "shown_run"
 _SOURCE_KEY, _TRACE_KEY = "source", "trace_open"
 _EDITED_KEY = "edited"
-_SIDEBAR_CLOSED_KEY, _KEEP_SCROLL_KEY = "sidebar_left", "stays"
+_KEEP_SCROLL_KEY = "stays"
 SIDEBAR_VIEW_KEY = "sidebar_view"
 _UNASKED_FILES_KEY, _ACTIVE_RUN_KEY, _LAST_RUN_KEY = "unasked_files", "active_run", "last_run"
 MESSAGES_SHOWN_KEY = "messages_shown"
-DELETED_KEY = "deleted"
 FOLLOWED_RUN_KEY = "followed"
+_BEGUN_KEY = "begun"
 _KEYS_OF_A_CONVERSATION = (
     _NEW_CHANGES_KEY,
     _SHOWN_RUN_KEY,
@@ -44,8 +44,8 @@ _KEYS_OF_A_CONVERSATION = (
     _ACTIVE_RUN_KEY,
     _LAST_RUN_KEY,
     MESSAGES_SHOWN_KEY,
-    DELETED_KEY,
     FOLLOWED_RUN_KEY,
+    _BEGUN_KEY,
 )
 
 
@@ -82,19 +82,6 @@ def open_conversation(conversation_id: str | None) -> None:
         st.session_state.pop(name, None)
     dialogs.close_dialog()
     _SELECTION.select(conversation_id or "")
-
-
-def select_conversation(conversation_id: str | None) -> None:
-    """Open a conversation, and on a phone close the sidebar, which covers it."""
-    open_conversation(conversation_id)
-    if is_phone():
-        st.session_state[_SIDEBAR_CLOSED_KEY] = sidebar_close_count() + 1
-
-
-def sidebar_close_count() -> int:
-    """Return how often the sidebar was asked to close."""
-    times: int = st.session_state.get(_SIDEBAR_CLOSED_KEY, 0)
-    return times
 
 
 def start_conversation_about(source_ids: Sequence[str]) -> None:
@@ -161,10 +148,15 @@ def ensure_conversation() -> Conversation:
     conversation = current_conversation()
     if conversation is None:
         conversation = _conversations().create(option_changes())
-        for name in (_NEW_CHANGES_KEY, DELETED_KEY):
-            st.session_state.pop(name, None)
+        st.session_state.pop(_NEW_CHANGES_KEY, None)
+        st.session_state[_BEGUN_KEY] = True
         _SELECTION.select(conversation.id)
     return conversation
+
+
+def has_begun_here() -> bool:
+    """Return whether the open conversation began on the page for a new one, and has not been left since."""
+    return bool(st.session_state.get(_BEGUN_KEY))
 
 
 def edited_question_id() -> int | None:

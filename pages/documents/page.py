@@ -7,7 +7,7 @@ import streamlit as st
 from crag.ingest.site import SiteLimits
 from crag.translation import N_, _
 from pages.documents import collections, removal, table, watched_folders
-from pages.parts import dialogs, document_drawer, document_intake, ingest_jobs, layout
+from pages.parts import dialogs, document_drawer, document_intake, ingest_jobs, labels, layout
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
@@ -39,6 +39,7 @@ def main() -> None:
     drawn = _read_revision()
     collection = collections.draw_collections()
     _draw_head()
+    layout.draw_sidebar_opener(labels.collection_label(collection))
     _draw_add_form(collection)
     table.draw_document_table(collection)
     table.draw_rename_undo()

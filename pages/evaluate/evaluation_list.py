@@ -38,7 +38,7 @@ def draw_sidebar(evaluation_id: str, *, is_overview: bool) -> None:
                     _("New"),
                     icon=":material/add:",
                     type="tertiary",
-                    key="evaluate-new",
+                    key="evaluation-new",
                     on_click=selection.show_overview,
                 )
         _draw_evaluation_buttons(evaluation_id)

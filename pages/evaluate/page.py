@@ -21,6 +21,7 @@ from pages.evaluate import (
 )
 from pages.evaluate.results import ComparedVariant
 from pages.parts import dialogs
+from pages.parts.layout import draw_sidebar_opener
 from pages.parts.routes import Page
 from pages.parts.session import is_phone
 
@@ -44,6 +45,8 @@ def main() -> None:
         if not is_overview:
             _draw_back_button()
     else:
+        if evaluation_id:
+            draw_sidebar_opener(_("Evaluations"))
         with st.sidebar:
             evaluation_list.draw_sidebar("" if compared else evaluation_id, is_overview=is_overview)
     if compared:

@@ -8,6 +8,7 @@ from crag.inspection.run_archive import RunFacets
 from crag.translation import _
 from pages.inspect import navigation, overview, run, run_list
 from pages.parts.address import read_selections
+from pages.parts.layout import draw_sidebar_opener
 from pages.parts.routes import Page
 from pages.parts.services import application
 from pages.parts.session import is_phone
@@ -20,6 +21,8 @@ def main() -> None:
     if is_phone():
         _draw_on_phone(found, run_id)
         return
+    if found.states:
+        draw_sidebar_opener(_("All runs"))
     with st.sidebar:
         run_list.draw_run_list(run_list.draw_filters(found, run_id), run_id)
     if run_id:

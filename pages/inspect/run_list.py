@@ -163,7 +163,11 @@ def _draw_count(number: int, run_id: str) -> None:
         with st.container(horizontal=True, horizontal_alignment="right", gap="small", wrap=False):
             if run_id:
                 st.button(
-                    _("Overview"), icon=":material/monitoring:", type="tertiary", on_click=navigation.show_overview
+                    _("Overview"),
+                    icon=":material/monitoring:",
+                    type="tertiary",
+                    key="run-overview",
+                    on_click=navigation.show_overview,
                 )
             if _current_filter() != RunFilter():
                 st.button(_("Clear filters"), icon=":material/filter_alt_off:", type="tertiary", on_click=clear_filters)

@@ -1,4 +1,4 @@
-"""Custom browser components: citation clicks, screen-reader status, scrolling, focus, copy button, page picture."""
+"""Custom browser components: citations, screen-reader status, scrolling, focus, drafts, copy button, page picture."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (event.target.closest?.('[class*="st-key-trace-of-"]') && !navigator.userAgent.includes("Mobi")) {
       document.querySelector('[data-testid="stExpandSidebarButton"]')?.click()  // there is one while it is closed
     }
+    if (event.target.closest?.('[data-testid="stChatInputSubmitButton"]')) sent()
     const link = event.target.closest ? event.target.closest('a[href^="#cite-"]') : null
     if (!link) return
     event.preventDefault()
@@ -67,18 +68,41 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (event.key !== "Escape" || document.activeElement !== document.body) return
     document.querySelector('[role="dialog"] button[aria-label="Close"]')?.click()
   }
+  const type = (field, text) => {
+    if (field.value === text) return
+    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(field, text)
+    field.dispatchEvent(new Event("input", { bubbles: true }))
+  }
   const drafts = window.__cragDrafts ??= {}  // texts of open editors, by key; the server learns them when they are sent
   const findEditor = () => data.focus && document.querySelector(`.st-key-${data.focus} textarea`)
+  const readStore = () => {
+    try { return window.sessionStorage } catch { return window.__cragStore ??= {} }  // the browser keeps nothing
+  }
+  const store = readStore()
+  const draftKey = (place) => `crag-draft ${data.user} ${place}`
+  const keepDraft = () => {
+    const box = findQuestionBox()
+    if (!box?.__cragDraft) return
+    delete store[box.__cragDraft]
+    try { if (box.value) store[box.__cragDraft] = box.value } catch {}  // the store is full
+  }
+  const adoptDraft = (box) => {  // the same box may serve one conversation after another
+    const key = draftKey(data.place), isFirst = !box.__cragDraft
+    if (box.__cragDraft === key) return
+    box.__cragDraft = key
+    if (isFirst && box.value) keepDraft()
+    else type(box, store[key] ?? "")
+  }
+  const sent = () => setTimeout(keepDraft)  // Streamlit has emptied the box by then
   const edited = ({ target }) => {  // perhaps before the server has told `data.focus`
+    if (target === findQuestionBox()) keepDraft()
     const [, key] = target.closest?.('[class*="st-key-edited-"]')?.className.match(/st-key-(edited-\\d+)/) ?? []
     if (key) drafts[key] = target.value
   }
   const restoreDraft = (tries) => {  // after Back and Forward the editor is drawn with the question as it was asked
     const field = findEditor(), draft = drafts[data.focus]
     if (!field && tries) setTimeout(restoreDraft, 50, tries - 1)
-    if (!field || draft === undefined || field.value === draft) return
-    Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(field, draft)
-    field.dispatchEvent(new Event("input", { bubbles: true }))
+    if (field && draft !== undefined) type(field, draft)
   }
   const last = window.__cragEditor
   if (last && last.place === data.place && last.key !== data.focus) delete drafts[last.key]  // sent or cancelled
@@ -97,10 +121,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const isBusy = () => document.querySelector('[role="dialog"], [role="menu"], [role="listbox"]')
   const focusBox = (tries) => {  // the box may be drawn after this
     const box = findQuestionBox()
+    if (window.__cragData !== data) return
     if (!box) {
       if (tries) setTimeout(focusBox, 50, tries - 1)
       return
     }
+    adoptDraft(box)
     if (box.__cragPlace === data.place) return
     box.__cragPlace = data.place
     box.setAttribute("aria-keyshortcuts", "/")
@@ -110,19 +136,24 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (!matchMedia("(pointer: coarse)").matches) box.focus({ preventScroll: true })  // would open the keyboard
   }
   const typed = (event) => {
+    if (event.key === "Enter") sent()
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return
     if (event.target.closest?.(FIELDS) || isBusy()) return
     event.preventDefault()
     findQuestionBox()?.focus()
   }
+  window.__cragData = data
+  const mine = draftKey(""), [former, begun] = ["new", data.place].map(draftKey)
+  Object.keys(store).forEach((key) => {  // of another person
+    if (key.startsWith("crag-draft ") && !key.startsWith(mine)) delete store[key]
+  })
+  if (data.begun && store[former] !== undefined) {  // typed after the first question was sent
+    store[begun] = store[former]
+    delete store[former]
+  }
   focusBox(400)  // 20 s: a busy machine draws it late
   if (data.focus && window.__cragFocus !== data.focus) focus(40)
   window.__cragFocus = data.focus
-  if (data.left && window.__cragLeft !== data.left) {
-    const sidebar = document.querySelector('[data-testid="stSidebar"][data-collapsed="false"]')
-    sidebar?.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click()
-  }
-  window.__cragLeft = data.left
   const { hash, pathname, search } = window.location
   if (hash.startsWith("#cite-")) {  // clicked before `heard` listened: the browser has followed the link
     window.history.replaceState({ cragDialog: true }, "", pathname + search)
@@ -211,8 +242,12 @@ export default function ({ data }) {
     if (dialog) dialog.querySelector('button[aria-label="Close"]')?.click()
     return Boolean(dialog) || closeSidebar()
   }
-  document.addEventListener("click", ({ target }) => {  // where the page is narrow, but no phone, Streamlit does not
-    if (target.closest?.('[data-testid="stSidebarNavLink"]')) setTimeout(closeSidebar)
+  const keys = ["open", "undo", "collection", "run", "evaluation", "section"]  // of buttons that lead elsewhere
+  const choices = ['[data-testid="stSidebarNavLink"]', ...keys.map((key) => `[class*="st-key-${key}-"] button`)].join()
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest?.('[data-testid="stSidebar"]') && target.closest(choices)) setTimeout(closeSidebar)
+    if (!target.closest?.(".st-key-sidebar-opener")) return
+    document.querySelector('[data-testid="stExpandSidebarButton"]')?.click()
   })
   const isSamePlace = (one, other) => one.address === other.address && one.isDialog !== other.isDialog
   const setAddress = (address) => replaceState.call(window.history, window.history.state, "", address)
@@ -280,7 +315,7 @@ i { position: absolute; scroll-margin-block: 5rem; }
 button[aria-expanded="true"] { cursor: zoom-out; }
 img { display: block; width: 100%; }
 button[aria-expanded="false"] img.narrow { width: auto; max-width: 100%; }
-.frame:has([aria-expanded="true"]) { max-height: 75vh; overscroll-behavior: contain; }
+.frame:has([aria-expanded="true"]) { max-height: 75vh; overscroll-behavior-x: contain; }
 """
 _PICTURE_JS = """
 const ENLARGED = 1.8  // at least, in widths of the frame
@@ -329,17 +364,20 @@ def sync_page(
     conversation_id: str = "",
     stays: bool = False,
     focus: str = "",
-    left: int = 0,
+    user: str = "",
+    begun: bool = False,
 ) -> None:
     """Announce `status` to screen readers and scroll to the end when the last run changes.
 
     The question box receives the focus when a conversation opens, unless something else has it or the screen is a
-    touch screen, and on the key `/`. `stays` suppresses the scrolling. `focus` is the key of a text area that receives
-    the focus once it is drawn. The sidebar closes when the counter `left` grows. `on_cited` is called after a click on
-    a citation; read it with `clicked_citation`.
+    touch screen, and on the key `/`. What is typed there is kept in this tab until it is sent, for `user` and this
+    conversation alone; `begun` means that the conversation began on the page for a new one. `stays` suppresses the
+    scrolling. `focus` is the key of a text area that receives the focus once it is drawn. `on_cited` is called after a
+    click on a citation; read it with `clicked_citation`.
     """
     place = conversation_id or "new"
-    data = {"status": status, "run": run_id, "place": place, "stays": stays, "focus": focus, "left": left}
+    data = {"status": status, "run": run_id, "place": place, "user": user, "begun": begun}
+    data |= {"stays": stays, "focus": focus}
     _page_component(data=data, key="page_glue", height="content", on_cited_change=on_cited)
 
 
@@ -354,8 +392,9 @@ def clicked_citation() -> tuple[str, str]:
 
 
 def install_history() -> None:
-    """Keep one history entry for each place, and let Back close an open dialog; the menu closes the sidebar above it.
+    """Keep one history entry for each place, and let Back close an open dialog.
 
+    Where the sidebar covers the page, it closes when something is chosen in it.
     The browser replaces or keeps its entry when an address asks for it; Streamlit always adds one. A dialog gets an
     entry with the address of the page below. Back and Forward pass over that entry once the dialog is closed.
     """

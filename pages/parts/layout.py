@@ -68,6 +68,11 @@ def draw_heading(page: Page, meaning: str = "", title: str = "") -> None:
         st.caption(meaning)
 
 
+def draw_sidebar_opener(label: str) -> None:
+    """Draw a button that opens the sidebar, for windows so narrow that it is closed at first; others do not show it."""
+    st.button(label, icon=":material/menu:", wrap=False, key="sidebar-opener")
+
+
 def draw_sidebar_legend(title: str, meanings: Mapping[str, str]) -> None:
     """Draw in the sidebar how to read the page."""
     with st.sidebar, st.container(gap="xsmall"):

@@ -1,4 +1,4 @@
-"""What Streamlit does not offer a running script: reruns of one part of a page, clicks that wait, sessions in turns."""
+"""What Streamlit does not offer: reruns of one part of a page, clicks that wait, sessions in turns, late texts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import NoReturn
 
 import streamlit as st
 from streamlit import runtime
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
@@ -142,6 +144,43 @@ def is_click_waiting() -> bool:
     if requests is None or requests._state is not ScriptRequestType.RERUN:  # noqa: SLF001
         return False
     return not requests._rerun_data.is_auto_rerun  # noqa: SLF001
+
+
+_HISTORY = "crag_history"  # attribute of a session
+_request_session_rerun = AppSession.request_rerun
+
+
+def follow_history() -> None:
+    """Let Back and Forward lead to their page whatever was typed just before; call it before the server starts."""
+    AppSession.request_rerun = _request_after_history  # type: ignore[method-assign]
+
+
+def _request_after_history(session: AppSession, state: ClientState | None) -> None:
+    _request_session_rerun(session, after_history(session, state) if state else state)
+
+
+def after_history(session: AppSession, state: ClientState) -> ClientState:
+    """Return a request of the page that Back or Forward has just left as one for the page that they lead to.
+
+    The browser sends the text of a field only after it has asked for the other page, and Streamlit would return.
+    """
+    history: ClientState | None = getattr(session, _HISTORY, None)
+    if state.is_history_navigation:
+        setattr(session, _HISTORY, state)
+    if history is None or state.is_history_navigation or state.is_auto_rerun:
+        return state
+    is_page_choice = _widget_ids(state) <= _widget_ids(history)  # Streamlit sends no widgets of a page with these two
+    if is_page_choice or state.page_script_hash == history.page_script_hash:
+        setattr(session, _HISTORY, None)  # the browser has arrived, or gone on
+    if is_page_choice:
+        return state
+    state.page_script_hash, state.page_name = history.page_script_hash, history.page_name
+    state.fragment_id, state.is_history_navigation = "", True
+    return state
+
+
+def _widget_ids(state: ClientState) -> set[str]:
+    return {widget.id for widget in state.widget_states.widgets}
 
 
 _fill_theme = app_session._populate_theme_msg  # noqa: SLF001 — a tenth of what a redraw costs

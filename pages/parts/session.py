@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import streamlit as st
 
 from crag.server.browser_identity import is_kept
@@ -21,6 +23,11 @@ def is_browser_remembered() -> bool:
     """Return whether this browser will be recognized when it comes back."""
     owner = current_owner()
     return owner is None or is_account(owner) or is_kept(st.context.headers)
+
+
+def user_digest() -> str:
+    """Return a text that differs between users and names none of them."""
+    return sha256(f"page.{current_owner()}".encode()).hexdigest()[:16]
 
 
 def has_other_users() -> bool:

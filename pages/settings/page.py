@@ -10,7 +10,7 @@ import streamlit as st
 from crag.translation import _
 from pages.parts import dialogs, markdown, setup_checklist
 from pages.parts.address import AddressSelection, read_selections
-from pages.parts.layout import draw_search_field
+from pages.parts.layout import draw_search_field, draw_sidebar_opener
 from pages.parts.routes import Page
 from pages.parts.services import may_administer
 from pages.parts.session import is_phone
@@ -36,6 +36,7 @@ def _draw_index() -> tuple[str, Section]:
         with st.container(gap="xxsmall"):
             for section in shown_sections():
                 _draw_entry(section, is_chosen=section == chosen and not wanted)
+    draw_sidebar_opener(_(chosen.name))
     return wanted, chosen
 
 

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from crag.conversations import message_tree
+from crag.conversations.conversations import UNDO_SECONDS
 from crag.errors import BadRequest, NotFound, StillAnswering
 from crag.options import RunOptions
 from crag.storage.tables import messages
@@ -172,6 +173,21 @@ def test_what_was_deleted_can_be_restored_until_it_is_purged(home):
     assert home.conversations.purge() == 1
     home.conversations.restore(conversation)
     assert home.conversations.list() == []
+
+
+def test_the_last_deletions_that_can_be_undone_are_listed(home, monkeypatch):
+    one, other, kept = (home.conversations.create().id for _ in range(3))
+    for conversation in (one, other):
+        home.conversations.delete(conversation)
+    assert [found.id for found in home.conversations.list_deleted(3)] == [other, one]
+    assert [found.id for found in home.conversations.list_deleted(1)] == [other]
+    home.conversations.restore(other)
+    assert [found.id for found in home.conversations.list_deleted(3)] == [one]
+    assert home.conversations.for_user("somebody else").list_deleted(3) == []
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + UNDO_SECONDS)
+    assert home.conversations.list_deleted(3) == []
+    assert home.conversations.get(kept)
 
 
 def test_pinned_conversations_come_first(home):

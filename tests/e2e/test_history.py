@@ -57,6 +57,7 @@ def test_back_and_forward_lead_through_the_places_that_were_visited(page: Page, 
     page.get_by_role("button", name="Cancel", exact=True).click()
     expect(editor).to_have_count(0)
     expect(_edit_question(page)).to_have_value(QUESTION)
+    _go_back_while_typing_on_another_page(page)
     _click_a_citation_as_soon_as_it_is_drawn(page)
 
 
@@ -96,6 +97,16 @@ def _edit_question(page: Page) -> Locator:
     page.get_by_test_id("stMain").get_by_role("button", name="More").click()
     page.get_by_role("menuitem", name="Edit question").click()
     return page.get_by_role("textbox", name="Edit the question")
+
+
+def _go_back_while_typing_on_another_page(page: Page) -> None:
+    """The browser sends what was typed after it has gone back."""
+    conversation, addresses = page.url, page.get_by_role("textbox", name="Add web pages")
+    page.get_by_test_id("stTopNavLink").filter(has_text="Documents").click()
+    addresses.fill("https://example.org/report")
+    page.go_back()
+    expect(badge(page, "from your documents")).to_be_visible()
+    expect(page).to_have_url(conversation)
 
 
 def _click_a_citation_as_soon_as_it_is_drawn(page: Page) -> None:

@@ -68,8 +68,34 @@ def expect_strong_mark(drawer: Locator) -> None:
         ("x", "width", marked[0][1] / image.width),
     ):
         assert frame[side] <= enlarged[side] + place * enlarged[length] <= frame[side] + frame[length]
+    expect_touch_pans(picture)
     picture.click()
     expect(picture).to_have_attribute("aria-expanded", "false")
+
+
+def expect_touch_pans(picture: Locator) -> None:
+    """A finger moves the enlarged picture in its frame, and from the end of that on the drawer."""
+    page, frame = picture.page, picture.locator("..")
+    frame.evaluate("frame => frame.scrollTo(0, 0)")
+    top = frame.evaluate("frame => frame.getBoundingClientRect().top")
+    swipe(page, across=-120)
+    page.wait_for_function("frame => frame.scrollLeft > 60", arg=frame.element_handle())
+    swipe(page, down=120)
+    page.wait_for_function(
+        "([frame, top]) => frame.getBoundingClientRect().top > top + 60", arg=[frame.element_handle(), top]
+    )
+
+
+def swipe(page: Page, across: int = 0, down: int = 0) -> None:
+    """Move a finger over the right half of the window."""
+    device = page.context.new_cdp_session(page)
+    device.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    device.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": 1100, "y": 600}]})
+    for step in range(1, 11):
+        point = {"x": 1100 + across * step / 10, "y": 600 + down * step / 10}
+        device.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
+    device.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    device.send("Emulation.setTouchEmulationEnabled", {"enabled": False})
 
 
 def test_older_messages_stay_a_citation_opens_its_page_and_a_question_is_edited(page: Page, tmp_path: Path):

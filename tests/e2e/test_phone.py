@@ -1,4 +1,4 @@
-"""On a phone: the sidebar is closed, and one thing is shown at a time."""
+"""On a phone or in a narrow window: the sidebar is closed, and one thing is shown at a time."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _answer_is_in_view(phone: Page) -> None:
     expect(badge(phone, "from your documents")).to_be_in_viewport()
 
 
-def test_in_a_narrow_window_a_chosen_page_closes_the_sidebar_and_trace_opens_it(page: Page, app_with_notes: str):
+def test_in_a_narrow_window_a_choice_closes_the_sidebar_and_trace_opens_it(page: Page, app_with_notes: str):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, app_with_notes)
     sidebar = page.get_by_test_id("stSidebar")
@@ -151,3 +151,23 @@ def test_in_a_narrow_window_a_chosen_page_closes_the_sidebar_and_trace_opens_it(
     page.locator("[class*=trace-of-] button:visible").last.click()
     expect(sidebar).to_contain_text("Grade")
     expect(sidebar).to_be_in_viewport()
+    settled(page)
+    sidebar.get_by_role("button", name="New").click()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    expect(page.get_by_role("heading", name="Ask your documents")).to_be_in_viewport()
+    _page_leads_to_the_list_in_its_closed_sidebar(page, app_with_notes)
+
+
+def _page_leads_to_the_list_in_its_closed_sidebar(page: Page, address: str) -> None:
+    sidebar = page.get_by_test_id("stSidebar")
+    open_page(page, f"{address}/settings")
+    opener = page.get_by_test_id("stMain").locator(".st-key-sidebar-opener button")
+    opener.click()
+    expect(sidebar).to_have_attribute("data-collapsed", "false")
+    settled(page)
+    sidebar.get_by_role("button", name="Privacy").click()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+    expect(page.get_by_role("heading", name="Privacy")).to_be_in_viewport()
+    expect(opener).to_be_visible()
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(opener).to_be_hidden()

@@ -266,6 +266,8 @@ def test_a_conversation_is_found_renamed_pinned_and_deleted(asked, services):
     assert said(asked, "Pinned")
     choose(asked, conversation.id, ":material/delete: Delete")
     assert services.conversations.list() == []
+    asked.query_params["c"] = conversation.id  # as Back does
+    asked.run()
     assert said(asked, "Deleted “Kitchen”")
     click(asked, "Undo")
     assert services.conversations.list() == [services.conversations.get(conversation.id)]

@@ -1,9 +1,12 @@
 """Turns of sessions, undelivered messages when a fragment runs again, how often pages look for changes, the theme."""
 
 import threading
+from copy import copy
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime.app_session import _populate_theme_msg
@@ -12,7 +15,7 @@ from streamlit.runtime.scriptrunner import RerunData
 
 from crag.concurrency.processor import PrioritySemaphore
 from pages.parts import reruns
-from pages.parts.reruns import clear_queue, copy_theme
+from pages.parts.reruns import after_history, clear_queue, copy_theme
 from tests.waiting import PATIENCE, wait_until
 
 
@@ -144,3 +147,38 @@ def test_a_page_that_is_asked_for_is_drawn(monkeypatch):
     monkeypatch.setattr(reruns, "_run_script", lambda _, rerun: ran.append(rerun))
     reruns._run_in_turn(Session([], "page"), RerunData(page_script_hash="chat"))
     assert [rerun.page_script_hash for rerun in ran] == ["chat"]
+
+
+def request(page: str, *widgets: str, **told: Any) -> ClientState:
+    """What the browser sends; with widgets when one of them was used, without when a page was chosen."""
+    state = ClientState(page_script_hash=page, **told)
+    for widget in widgets:
+        state.widget_states.widgets.add(id=widget)
+    return state
+
+
+BACK = request("chat", query_string="c=1", is_history_navigation=True)
+TYPED = ("inspect", "field")
+
+
+@pytest.mark.parametrize(
+    ("before", "sent", "page", "is_history"),
+    [
+        ([BACK], request(*TYPED, fragment_id="part"), "chat", True),
+        ([BACK], request("chat", "field", fragment_id="part"), "chat", True),
+        ([BACK, request(*TYPED)], request(*TYPED), "chat", True),
+        ([BACK, request("chat", "field")], request("chat", "field"), "chat", False),
+        ([BACK], request("inspect"), "inspect", False),
+        ([BACK, request("inspect")], request(*TYPED), "inspect", False),
+        ([BACK], request(*TYPED, is_auto_rerun=True), "inspect", False),
+        ([], request(*TYPED), "inspect", False),
+    ],
+    ids=["left page", "left place", "twice", "arrived", "chosen page", "on the chosen page", "timer", "no history"],
+)
+def test_what_was_typed_before_back_does_not_return_to_the_page_that_was_left(before, sent, page, is_history):
+    session = SimpleNamespace()
+    for state in before:
+        after_history(session, copy(state))
+    followed = after_history(session, sent)
+    assert (followed.page_script_hash, followed.is_history_navigation) == (page, is_history)
+    assert not (is_history and followed.fragment_id), "the part may be gone"
