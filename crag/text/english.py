@@ -157,7 +157,7 @@ _FORMS = tuple(  # what a question asks, and what its answer must hold, perhaps 
 )
 _ASKS_WHY = lazy_regex(r"\bwhy\b", re.IGNORECASE)
 _REASON = lazy_regex(  # case counts: "to reduce costs" is a reason, "to Dunmore Holdings" is none
-    r"(?i:\b(?:because|since(?! (?:[12]\d{3}|then)\b)|due|owing"
+    rf"(?i:\b(?:because|since(?! (?:the )?(?:[12]\d{{3}}|then|beginning|start|{'|'.join(MONTHS)})\b)|due|owing"
     r"|as (?:it|he|she|they|we|you|there|this|these|the|an?|no|its|their)"
     r"|so(?! (?:far|called|many|much)\b)|therefore|thus|hence|reasons?(?! (?:why|that|for which)\b)|caus\w+"
     r"|result(?:s|ed|ing)? (?:of|in|from)|as a result|for (?:fear|lack|want|the (?:sake|purpose|reason))"
@@ -213,6 +213,10 @@ _CLAUSE_BORDER = lazy_regex(
 _SUBJECT_RELATIVE = lazy_regex(rf"\b(?:which|that|who) (?:(?:{_BE}|ha[sd]|have|\w+ly) )*$", re.IGNORECASE)
 _CODE = lazy_regex(r"\b([A-Za-z]{1,4})-?(\d{1,4}[a-z]?)\b")
 _NON = lazy_regex(r"\bnon-?[a-z]{3,}", re.IGNORECASE)
+_PERIODICAL = lazy_regex(r"(?:hour|dai|week|month|quarter|year)ly", re.IGNORECASE)
+_PERIOD_WORD = lazy_regex(
+    r"(?:hour|day|dai|week|month|quarter|year)(?:s|ly)?|annual(?:ly)?|fortnight(?:s|ly)?", re.IGNORECASE
+)
 _YEAR = lazy_regex(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 
 
@@ -247,7 +251,7 @@ def find_missing_words(
         elif question.names.intersection(parts):
             if not any(_is_form_of_name(part, term) for part in parts for term in held):
                 missing.append(word)
-        elif not unneeded.issuperset(parts) and not any(
+        elif (_PERIODICAL.fullmatch(word) or not unneeded.issuperset(parts)) and not any(
             shares_root(part, term) or is_certain(part, term) for part in parts for term in held
         ):
             unlike.append(word)
@@ -371,6 +375,9 @@ def _find_similarities(words: Sequence[str], held: Sequence[str], embedder: Embe
     if not words or not held or embedder is None:
         return dict.fromkeys(words, 0.0)
     similarities = embedder.embed_documents([word.lower() for word in words]) @ embedder.embed_documents(held).T
+    for at, word in enumerate(words):
+        if _PERIOD_WORD.fullmatch(word):  # as similar as days and months are, one is not the other
+            similarities[at, [bool(_PERIOD_WORD.fullmatch(other)) for other in held]] = 0.0
     return dict(zip(words, map(float, similarities.max(axis=1)), strict=True))
 
 

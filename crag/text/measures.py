@@ -71,10 +71,10 @@ _PRICED = (
 )
 _PRICE = (
     rf"{_MONEY}|\b(?:EUR|GBP|USD|CHF|CAD|AUD|Rs)\.?\)?:? ?{_AMOUNT}|{_below(MONEY_UNIT)}"
-    r"|\bno (?:extra )?(?:charge|cost|fee)\b|\bnothing\b"
+    r"|\bno (?:extra )?(?:charge|cost|fee)\b|\bnothing\b(?! off\b)"
     r"|\bfree\b(?! (?:on|of(?! charge)|from|up|the|an?|your|space|slots?|places?|seats?|choice|time|day|hand)\b)"
     rf"|(?<![\w.,]){_AMOUNT} ?(?:[€£]|(?:p|kr|CHF|yen|yuan|rupees?|francs?|crowns?)\b)"
-    rf"|(?<![\d.,:])\d+[.,]\d\d(?![\d.,:])"
+    r"|(?<![\d.,:])\d+[.,]\d\d(?![\d.,:]| ?(?:times\b|[x×%]|[ckm]?m\b|k?g\b|l\b|hours?\b))"
     rf"|\b(?:prices?|costs?|fees?|amount|rates?|total)\b[^.;:|]{{0,12}}: ?{_AMOUNT}"
 )
 _PERCENT = rf"{_AMOUNT} ?(?:%|per ?cent\b)"
