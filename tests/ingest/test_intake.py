@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
 import threading
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from crag.cancellation import Cancellation
@@ -143,6 +145,30 @@ def test_one_damaged_member_does_not_keep_the_others():
     data = packed({"a.txt": "A" * 1000, "b.txt": "fine"})
     at = data.index(b"a.txt") + 6
     assert codes(unpacked(data[:at] + b"\xff\xff" + data[at + 2 :])) == {"a.txt": "corrupt", "b.txt": ""}
+
+
+def test_short_texts_of_an_archive_are_read_while_it_is_unpacked():
+    pdf, long = b"%PDF-1.7 in name only", "x" * 70_000
+    found = unpacked(
+        packed({"a.txt": "Cats purr.", "b.md": "# Dogs\n\nThey bark.", "c.txt": pdf, "d.txt": long, "e.txt": ""})
+    )
+    assert {member.name: [block.text for block in member.parsed.blocks] for member in found if member.parsed} == {
+        "a.txt": ["Cats purr."],
+        "b.md": ["Dogs", "They bark."],
+    }
+
+
+def test_a_killed_child_loses_and_repeats_no_member():
+    content = {f"{n:02}.txt": f"Note {n}. {'abc ' * 10_000}" for n in range(30)}
+    unpacking = read_members(packed(content), ParseLimits(), Cancellation())
+    first = next(unpacking)
+    for process in psutil.Process().children(recursive=True):
+        if process.ppid() != os.getpid():  # the child, not the server that forks it
+            process.kill()
+    members = [first, *unpacking]
+    assert {member.name: member.data.decode() for member in members} == content
+    assert len(members) == len(content)
+    assert members[-1].parsed is None
 
 
 def test_unpacking_stops_when_asked_and_leaves_no_process():
