@@ -290,13 +290,13 @@ class Intake:
 
     def unpack(
         self, archive: ArchiveInput, collection: str, stop: Cancellation
-    ) -> Iterator[tuple[str, Callable[..., SourceInput]]]:
-        """Yield for each file in an archive its name and a function that returns its input."""
+    ) -> Iterator[tuple[ArchiveMember, Callable[..., SourceInput]]]:
+        """Yield each file in an archive and a function that returns its input."""
         try:
             for member in read_members(archive.data, ParseLimits(size=self.settings.max_upload_bytes), stop):
                 location = member_location(archive.place, member.name)
                 way = partial(_member_input, member, location, archive.located, collection, found_by=archive.found_by)
-                yield member.name, way
+                yield member, way
         except OSError as error:
             raise _unreadable_file(clean_display_name(archive.asked)) from error
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from crag.cancellation import Cancellation
-from crag.errors import SourceRefused, Stopped
+from crag.errors import ModelFault, SourceRefused, Stopped
 from crag.ingest.intake import ArchiveMember, is_archive, member_location, read_members, split_member_location
 from crag.ingest.parse.document import ParseLimits
 from crag.ingest.reader import RawDocument, ReadDocument
@@ -204,8 +204,37 @@ def test_two_files_of_an_archive_are_read_at_once(library, reader):
         return usual(document, *arguments)
 
     library.pipeline._read = read
-    results = list(library.pipeline.add_upload("a.zip", packed({f"{n}.txt": f"Cat {n} sleeps." for n in range(8)})))
-    assert [(result.source, result.status) for result in results] == [(f"a.zip!/{n}.txt", "added") for n in range(8)]
+    results = list(library.pipeline.add_upload("a.zip", packed({f"{n}.html": f"Cat {n} sleeps." for n in range(8)})))
+    assert [(result.source, result.status) for result in results] == [(f"a.zip!/{n}.html", "added") for n in range(8)]
+
+
+def test_each_short_text_of_an_archive_has_its_own_result(library):
+    content: Named = {f"{n:02}.txt": f"Cat {n} sleeps." for n in range(40)}
+    content |= {"05.txt": "", "07.txt": "REFUSE", "09.txt": "Cat 8 sleeps.", "11.html": "A lion."}
+    results = list(library.pipeline.add_upload("a.zip", packed(content)))
+    assert [result.source for result in results] == [f"a.zip!/{name}" for name in sorted(map(str, content))]
+    others = {result.title: result.error.code if result.error else result.status for result in results}
+    assert {name: found for name, found in others.items() if found != "added"} == {
+        "05.txt": "empty",
+        "07.txt": "corrupt",
+        "09.txt": "unchanged",
+    }
+    assert len(library.sources()) == 38
+    assert library.search("Cat 39")[0].text == "Cat 39 sleeps."
+
+
+def test_short_texts_that_cannot_be_stored_together_are_stored_one_by_one(library, embedder):
+    failures = iter([ModelFault("unreachable", "Ollama does not answer."), None, ModelFault("bad", "Too long.")])
+
+    def fail_sometimes() -> None:
+        if fault := next(failures, None):
+            raise fault
+
+    library.pipeline.add_bytes("first.txt", b"The embedder is open now.")
+    embedder.before_batch = fail_sometimes
+    results = list(library.pipeline.add_upload("a.zip", packed({f"{n}.txt": f"Cat {n} sleeps." for n in range(3)})))
+    assert [result.error and result.error.message for result in results] == [None, "Too long.", None]
+    assert len(library.sources()) == 3
 
 
 def test_what_precedes_the_end_of_a_torn_archive_is_added(library):
