@@ -50,6 +50,7 @@ from pages.parts.services import (
     close_application,
     is_database_answering,
     preload_application,
+    read_login,
     render_metrics,
     shared_application,
 )
@@ -97,6 +98,7 @@ def create_app(settings: Settings, origins: Sequence[str]) -> st.App:
             BrowserIdentity,
             adopt=adopt_former_key if settings.people == "many" else None,
             login_secret=settings.login["cookie_secret"] if settings.people == "accounts" else "",
+            read_login=read_login,
         ),
         Middleware(DownloadGuard),
     ]

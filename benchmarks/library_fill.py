@@ -8,7 +8,7 @@ import time
 from benchmarks.topics import make_passages
 from crag.app.application import Application
 from crag.retrieval.full_text import index_terms
-from crag.storage.sources import NewPassages, SourceDescription, SourceIdentity, SourceStore
+from crag.storage.sources import NewPassages, NewSource, SourceDescription, SourceIdentity, SourceStore
 from crag.types import DEFAULT_COLLECTION, Chunk
 
 PASSAGES_OF_SOURCE = 1_000
@@ -38,9 +38,8 @@ def _add(application: Application, number: int) -> None:
     name = f"source {number}"
     digest = hashlib.sha256(name.encode()).hexdigest()
     identity = SourceIdentity(_collection(number), name, False, digest, sum(map(len, texts)))
-    SourceStore(application.database).put(
-        identity, SourceDescription(name, "text", None, "benchmark"), content, lambda *_: None
-    )
+    new = NewSource(identity, SourceDescription(name, "text", None, "benchmark"), content)
+    SourceStore(application.database).put([new], lambda *_: None)
 
 
 def _collection(number: int) -> str:

@@ -28,7 +28,7 @@ _WORD = re.compile(
 )
 _INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}")
 # The A in vitamin A, hepatitis A or a grade is not an article.
-_ARTICLE = re.compile(r"(?<![\w'’.-])(?:[Tt]he|THE|an?|An)(?=\s)|(?:^|(?<=[.!?:;\"“(\n]))\s*A(?=\s)")
+_ARTICLE = re.compile(r"(?<![\w'’.-])(?:[Tt]he|THE|an?|An)(?=\s)|(?:^|(?<=[.!?:;\"“(\n]))[^\S\n]*A(?=\s)")
 _SHORT_KOREAN = re.compile(f"[{HANGUL_RANGES}]{{1,2}}")
 
 

@@ -56,7 +56,9 @@ _ENGLISH_NEGATION = lazy_regex(
     re.IGNORECASE,
 )
 _MONTH_TERMS = frozenset(extract_terms(" ".join(MONTHS)))
-_KOREAN_NOUN = lazy_regex(f"[{HANGUL_RANGES}]{{2,}}(?=(?:은|는|이|가|을|를|에서|에게|의|와|과)(?![{HANGUL_RANGES}]))")
+_KOREAN_NOUN = lazy_regex(
+    f"(?<![{HANGUL_RANGES}])[{HANGUL_RANGES}]{{2,}}(?=(?:은|는|이|가|을|를|에서|에게|의|와|과)(?![{HANGUL_RANGES}]))"
+)
 _NEGATION_SCOPE_TERMS = 2
 _CONTEXT_TERMS = 3
 _CONTEXT_CHARACTERS = 40  # characters

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -18,6 +18,7 @@ from crag.errors import ModelFault, SourceRefused
 from crag.ingest.intake import (
     IMPORTED_KIND,
     ArchiveInput,
+    ArchiveMember,
     Intake,
     SourceInput,
     can_reread,
@@ -39,6 +40,7 @@ from crag.storage.collections import Collections, normalize_collection_name
 from crag.storage.files import Originals
 from crag.storage.sources import (
     NewPassages,
+    NewSource,
     SourceDescription,
     SourceIdentity,
     SourceStore,
@@ -52,7 +54,25 @@ from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback, Refusal, Source, ignore_progress
 
 _MAX_ATTEMPTS = 3
-_Member = tuple[str, Callable[..., SourceInput]]  # name of a file in an archive, and what returns its input
+_TEXTS_AT_ONCE = 16  # short texts of an archive in one commit
+_GetInput = Callable[[ProgressCallback, Cancellation], SourceInput]
+_Member = tuple[ArchiveMember, _GetInput]  # a file in an archive, and what returns its input
+
+
+@dataclass(frozen=True, slots=True)
+class _PreparedDocument:
+    """A document that was read and is to be stored. `asked` is what the user named."""
+
+    asked: str
+    incoming: SourceInput
+    identity: SourceIdentity
+    description: SourceDescription
+    reading: ReadDocument
+
+    def result(self, stored: StoreResult) -> AddResult:
+        """Return the result after the commit."""
+        facts = (self.reading.title, stored.status, len(self.reading.chunks), self.reading.pages)
+        return AddResult(self.incoming.asked, stored.id, *facts, note=self.reading.note, kind=self.reading.kind)
 
 
 class AddOptions(TypedDict, total=False):
@@ -204,7 +224,8 @@ class IngestPipeline(UserScoped):
 
     def _add_archive(self, archive: ArchiveInput, options: AddOptions) -> Iterator[AddResult]:
         """Add each file in the archive, then report files added from it earlier that it no longer contains."""
-        collection, (report, stop), held = self._target(options), _progress_and_stop(options), set()
+        collection, (report, stop) = self._target(options), _progress_and_stop(options)
+        held: set[str] = set()
         refusals: list[SourceRefused] = []
 
         def unpack() -> Iterator[_Member]:
@@ -213,12 +234,13 @@ class IngestPipeline(UserScoped):
             except SourceRefused as error:  # kept for later, so that what was unpacked before is still added
                 refusals.append(error)
 
-        def add(member: _Member, stop: Cancellation) -> AddResult:
-            name, get = member
-            held.add(member_location(archive.place, name))
-            return self._add(member_location(archive.asked, name), get, {"progress": report, "stop": stop})
+        def add(members: Sequence[_Member], stop: Cancellation) -> list[AddResult]:
+            held.update(member_location(archive.place, member.name) for member, _ in members)
+            inputs = [(member_location(archive.asked, member.name), get) for member, get in members]
+            return self._add_together(inputs, {"progress": report, "stop": stop})
 
-        yield from map_in_order(add, unpack(), stop)
+        for results in map_in_order(add, _group_short_texts(unpack()), stop):
+            yield from results
         if refusals:
             yield failed_result(archive.asked, refusals[0])
             return
@@ -238,8 +260,8 @@ class IngestPipeline(UserScoped):
         results, refusal = {}, missing_member_refusal()
         try:
             archive = self._intake.open_archive(place, report, stop)
-            for name, get in self._intake.unpack(archive, DEFAULT_COLLECTION, stop):
-                for source in left.pop(member_location(place, name), []):
+            for member, get in self._intake.unpack(archive, DEFAULT_COLLECTION, stop):
+                for source in left.pop(member_location(place, member.name), []):
                     results[source.id] = self._refresh(source, options, get)
                 if not left:
                     break
@@ -247,9 +269,7 @@ class IngestPipeline(UserScoped):
             refusal = error
         return results | {one.id: failed_result(one.location, refusal) for rest in left.values() for one in rest}
 
-    def _refresh(
-        self, source: Source, options: AddOptions, member: Callable[..., SourceInput] | None = None
-    ) -> AddResult:
+    def _refresh(self, source: Source, options: AddOptions, member: _GetInput | None = None) -> AddResult:
         """Refresh one source; `member` returns its current state if its archive is already open."""
         is_outdated = source.kind != IMPORTED_KIND and self._store.chunker(source.id) != self._chunker
         original = self._originals.path(source.sha256) if is_outdated else None
@@ -266,26 +286,31 @@ class IngestPipeline(UserScoped):
     def _target(self, options: AddOptions) -> str:
         return self._collections.find_target(options.get("collection", ""))
 
-    def _add(
-        self,
-        asked: str,
-        get: Callable[[ProgressCallback, Cancellation], SourceInput],
-        options: AddOptions,
-        read: DocumentReader | None = None,
-    ) -> AddResult:
-        report, stop = _progress_and_stop(options)
-        try:
-            return self._ingest(get(report, stop), report, stop, read)
-        except (SourceRefused, ModelFault) as error:
-            return failed_result(asked, error)
+    def _add(self, asked: str, get: _GetInput, options: AddOptions, read: DocumentReader | None = None) -> AddResult:
+        return self._add_together([(asked, get)], options, read)[0]
 
-    def _ingest(
-        self, incoming: SourceInput, report: ProgressCallback, stop: Cancellation, read: DocumentReader | None = None
-    ) -> AddResult:
-        """Ingest one document and return the result after the commit.
+    def _add_together(
+        self, inputs: Sequence[tuple[str, _GetInput]], options: AddOptions, read: DocumentReader | None = None
+    ) -> list[AddResult]:
+        """Add documents, given by what the user named and what returns the input, in one commit.
 
-        `read` replaces the file reader. Raises `SourceRefused`, `ModelFault`, `HomeFault`, `Stopped`.
+        `read` replaces the file reader.
         """
+        report, stop = _progress_and_stop(options)
+        found: list[_PreparedDocument | AddResult] = []
+        for asked, get in inputs:
+            try:
+                found.append(self._prepare(asked, get(report, stop), read or self._read, report, stop))
+            except (SourceRefused, ModelFault) as error:
+                found.append(failed_result(asked, error))
+        prepared = [one for one in found if isinstance(one, _PreparedDocument)]
+        stored = iter(self._store_each(prepared, report, stop))
+        return [next(stored) if isinstance(one, _PreparedDocument) else one for one in found]
+
+    def _prepare(
+        self, asked: str, incoming: SourceInput, read: DocumentReader, report: ProgressCallback, stop: Cancellation
+    ) -> _PreparedDocument | AddResult:
+        """Read one document, or return the result if it is unchanged. Raises `SourceRefused`, `Stopped`."""
         check_size(len(incoming.document.data), self._limit_bytes)
         identity = _identify_source(incoming)
         if (duplicate := self._store.find_unchanged(identity)) and not incoming.is_outdated:
@@ -293,69 +318,101 @@ class IngestPipeline(UserScoped):
                 incoming.asked, duplicate.id, duplicate.title, "unchanged", duplicate.passages, duplicate.pages
             )
         report(Progress("Reading"))
-        reading = (read or self._read)(incoming.document, report, stop)
+        reading = read(incoming.document, report, stop)
+        if not reading.chunks:
+            raise SourceRefused(
+                "no_text", "No text was found.", "If it is a scan, install Tesseract, then add it again."
+            )
         title = clean_text(reading.title).strip() or clean_display_name(incoming.document.name)
-        reading = replace(reading, title=self._store.given_title(identity) or title)
+        given = self._store.given_title(identity) if identity.located or duplicate else ""
+        reading = replace(reading, title=given or title)
         origin = (clean_text(reading.author), reading.published, clean_text(incoming.found_by))
         chunker = reading.chunker or self._chunker
         description = SourceDescription(title, reading.kind, reading.pages, chunker, *origin)
+        return _PreparedDocument(asked, incoming, identity, description, reading)
 
-        def finish(connection: Connection, source_id: str) -> None:
-            shown = read_source_titles(connection, [source_id], None)[source_id]
-            if shown != reading.title:  # renamed in the meantime
-                index_title(connection, source_id, shown)
+    def _store_each(
+        self, prepared: Sequence[_PreparedDocument], report: ProgressCallback, stop: Cancellation
+    ) -> list[AddResult]:
+        """Store documents in one commit; one by one if that fails. Raises `HomeFault`, `Stopped`."""
+        try:
+            return self._store_together(prepared, report, stop) if prepared else []
+        except (SourceRefused, ModelFault) as error:
+            if len(prepared) == 1:
+                return [failed_result(prepared[0].asked, error)]
+        return [result for one in prepared for result in self._store_each([one], report, stop)]
+
+    def _store_together(
+        self, prepared: Sequence[_PreparedDocument], report: ProgressCallback, stop: Cancellation
+    ) -> list[AddResult]:
+        """Embed for the active space and store; start over if another space becomes active before the commit."""
+        originals = {one.identity.sha256: one.incoming.document.data for one in prepared}
+
+        def finish(connection: Connection, results: Sequence[StoreResult]) -> None:
+            shown = read_source_titles(connection, [one.id for one in results], None)
+            for one, result in zip(prepared, results, strict=True):
+                if result.status != "unchanged" and shown[result.id] != one.reading.title:  # renamed in the meantime
+                    index_title(connection, result.id, shown[result.id])
             # Again: another worker may have released these bytes in the meantime.
-            self._originals.keep(identity.sha256, incoming.document.data)
+            self._originals.keep(originals)
             stop.check()
 
-        def put(content: NewPassages) -> StoreResult:
-            # Written before the transaction, so that a slow disk does not block other writers.
-            self._originals.keep(identity.sha256, incoming.document.data)
-            put = self._store.put
-            return put(identity, description, content, finish, stop.check, replace_same=incoming.is_outdated)
-
-        stored = self._put(put, reading, report, stop)
-        if stored.dropped:
-            self._store.release_originals([stored.dropped], self._originals.remove)
-        facts = (reading.title, stored.status, len(reading.chunks), reading.pages)
-        return AddResult(incoming.asked, stored.id, *facts, note=reading.note, kind=reading.kind)
-
-    def _put(
-        self,
-        put: Callable[[NewPassages], StoreResult],
-        reading: ReadDocument,
-        report: ProgressCallback,
-        stop: Cancellation,
-    ) -> StoreResult:
-        """Embed for the active space and store; start over if another space becomes active before the commit."""
         for _ in range(_MAX_ATTEMPTS):
             try:
-                content = self._embed(reading, report, stop)
+                contents = self._embed([one.reading for one in prepared], report, stop)
                 report(Progress("Saving"))
-                return put(content)
+                # Written before the transaction, so that a slow disk does not block other writers.
+                self._originals.keep(originals)
+                new = [
+                    NewSource(one.identity, one.description, content, replace_same=one.incoming.is_outdated)
+                    for one, content in zip(prepared, contents, strict=True)
+                ]
+                results = self._store.put(new, finish, stop.check)
+                break
             except SpaceSwitched:
                 continue
             except ModelFault as fault:
                 if fault.code != "embedder_changed":
                     raise
-        raise ModelFault.make("embedder.changed_meanwhile")
+        else:
+            raise ModelFault.make("embedder.changed_meanwhile")
+        if dropped := [result.dropped for result in results if result.dropped]:
+            self._store.release_originals(dropped, self._originals.remove)
+        return [one.result(stored) for one, stored in zip(prepared, results, strict=True)]
 
-    def _embed(self, reading: ReadDocument, report: ProgressCallback, stop: Cancellation) -> NewPassages:
-        """Compute vectors and search terms of all chunks. Raises `SourceRefused` if there is no text."""
-        if not reading.chunks:
-            raise SourceRefused(
-                "no_text", "No text was found.", "If it is a scan, install Tesseract, then add it again."
-            )
-        texts = [passage_text(chunk.heading, chunk.text) for chunk in reading.chunks]
+    def _embed(
+        self, readings: Sequence[ReadDocument], report: ProgressCallback, stop: Cancellation
+    ) -> list[NewPassages]:
+        """Compute vectors and search terms of all chunks of these documents."""
         active, embedder = self._active_embedder.open_for_storing()
-        vectors = reading.vectors if reading.space == embedder.space.id else None
-        if vectors is None:
-            vectors = embed_in_batches(embedder, texts, report, stop)
-        terms = []
-        for chunk in reading.chunks:
-            stop.check()
-            terms.append(encode_passage_terms(reading.title, chunk.heading, chunk.text))
-        return NewPassages(reading.chunks, terms, vectors, embedder.space, embedder.canary, active.number)
+        vectors = {
+            place: reading.vectors
+            for place, reading in enumerate(readings)
+            if reading.vectors is not None and reading.space == embedder.space.id
+        }
+        if left := [place for place in range(len(readings)) if place not in vectors]:
+            chunks = [chunk for place in left for chunk in readings[place].chunks]
+            texts = [passage_text(chunk.heading, chunk.text) for chunk in chunks]
+            rows = embed_in_batches(embedder, texts, report, stop)
+            for place in left:
+                end = len(readings[place].chunks)
+                vectors[place], rows = rows[:end], rows[end:]
+        contents = []
+        for place, reading in enumerate(readings):
+            terms = []
+            for chunk in reading.chunks:
+                stop.check()
+                terms.append(encode_passage_terms(reading.title, chunk.heading, chunk.text))
+            facts = (vectors[place], embedder.space, embedder.canary, active.number)
+            contents.append(NewPassages(reading.chunks, terms, *facts))
+        return contents
+
+
+def _group_short_texts(members: Iterable[_Member]) -> Iterator[list[_Member]]:
+    """Yield the members in order: some short texts at once, any other file alone."""
+    for is_text, run in groupby(members, lambda member: member[0].parsed is not None):
+        while group := list(islice(run, _TEXTS_AT_ONCE if is_text else 1)):
+            yield group
 
 
 def _archive_of(source: Source) -> str:

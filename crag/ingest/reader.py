@@ -307,12 +307,16 @@ def _check_sentences(document: Document) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RawDocument:
-    """A raw document. `content_type` is empty and `charset` None if the source did not state them."""
+    """A raw document. `content_type` is empty and `charset` None if the source did not state them.
+
+    `parsed` is its content if it was parsed already.
+    """
 
     name: str
     data: bytes
     content_type: str = ""
     charset: str | None = None
+    parsed: Document | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +366,7 @@ class GuardedReader:
         from crag.ingest.parse.child_process import parse_file
         from crag.ingest.parse.document import ParseLimits
 
-        parsed = parse_file(
+        parsed = document.parsed or parse_file(
             document.name,
             document.data,
             content_type=document.content_type,

@@ -10,7 +10,7 @@ from crag.events import NODES
 from crag.runs.trace import Trace
 from crag.types import NodeName
 
-_WORD_WITH_SPACE = re.compile(r"\s*\S+\s*")
+_WORD_WITH_SPACE = re.compile(r"(?:\A\s+)?\S+\s*")
 _MIN_SIMILARITY = 0.3  # with a lower similarity, nearly every word would be marked
 _MAX_COMPARED_WORDS = 4_000  # words; the comparison is quadratic
 

@@ -95,6 +95,13 @@ class JobQueue(UserScoped):
             row = connection.execute(select(jobs).where(jobs.c.id == job_id, self._visible(jobs))).first()
         return None if row is None else _job_from_row(row)
 
+    def naming_source(self, source_id: str, *, besides: Job) -> list[Job]:
+        """Return the other jobs whose results contain this id."""
+        is_named = func.instr(jobs.c.result, source_id) > 0
+        with self._database.read() as connection:
+            found = connection.execute(select(jobs).where(jobs.c.id != besides.id, is_named, self._visible(jobs)))
+            return [_job_from_row(row) for row in found]
+
     def count(self, *states: JobState) -> int:
         """Count the jobs in these states."""
         with self._database.read() as connection:

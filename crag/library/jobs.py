@@ -46,7 +46,7 @@ def run_job(
             raise SourceRefused("unreachable", "The upload no longer exists.", "Add it again.")
         for result in library.pipeline.add_upload(job.name, data, **way):
             older = library.namesakes(result.id) if result.id and result.status != "unchanged" else []
-            yield replace(result, older=tuple(source.id for source in older))
+            yield replace(result, older=tuple(older))
     elif job.kind == "address":
         yield from library.pipeline.add_address(job.spec, found_by=job.options.get("found_by", ""), **way)
     elif job.kind == "site":
@@ -55,7 +55,7 @@ def run_job(
         yield from library.pipeline.add_below(Path(job.spec), job.options["files"], **way)
 
 
-def restore_added_status(result: AddResult, job: Job, library: Library, others: Sequence[Job]) -> AddResult:
+def restore_added_status(result: AddResult, job: Job, library: Library, rows: JobQueue) -> AddResult:
     """Change *unchanged* back to *added* if this job added the file itself before it was interrupted.
 
     That is the case if the job had stored such a result, or if the source is newer than the job and no other job has
@@ -65,14 +65,14 @@ def restore_added_status(result: AddResult, job: Job, library: Library, others: 
         return result
     if earlier := next((kept for kept in job.results if kept.source == result.source), None):
         return earlier
-    claimed = {
-        kept.id for other in others if other.id != job.id for kept in other.results if kept.status != "unchanged"
-    }
     try:
-        own = library.source(result.id).added_at >= job.submitted_at and result.id not in claimed
+        if library.source(result.id).added_at < job.submitted_at:
+            return result
     except NotFound:
         return result
-    return replace(result, status="added") if own else result
+    others = rows.naming_source(result.id, besides=job)
+    claimed = any(kept.id == result.id and kept.status != "unchanged" for other in others for kept in other.results)
+    return result if claimed else replace(result, status="added")
 
 
 _log = logging.getLogger(__name__)
@@ -80,6 +80,7 @@ _WORKER_THREADS = 2
 _POLL_SECONDS = 0.5  # delay until a cancellation by another process is noticed
 _POLLS_PER_RECOVERY = 6  # polls between two searches for jobs of dead processes
 _REPORT_SECONDS = 1.0  # every report is a transaction that waits for the disk to sync
+_REPORT_SHARE = 0.05  # of the time: a report of ten thousand results takes a while
 _CLOSE_SECONDS = 5.0
 
 
@@ -92,7 +93,7 @@ class _RunningJob:
     cancelled: bool = False
     progress: Progress = field(default_factory=lambda: Progress("Starting"))
     results: list[AddResult] = field(default_factory=list)
-    reported_at: float = field(default_factory=time.monotonic)
+    next_report_at: float = field(default_factory=lambda: time.monotonic() + _REPORT_SECONDS)
 
     def begin_again(self, stage: str) -> None:
         """Prepare for another attempt; what was added already stays in the results of the job."""
@@ -222,18 +223,19 @@ class JobWorkers:
     def _add_all(self, task: _RunningJob) -> None:
         def report(progress: Progress) -> None:
             task.progress = progress
-            if time.monotonic() - task.reported_at > _REPORT_SECONDS:
+            if time.monotonic() > task.next_report_at:
                 self._report(task)
 
         task.stop.check()
         for result in run_job(self._library, self._spool, task.job, report, task.stop):
-            others = self._rows.all() if task.job.resumed else []
-            task.results.append(restore_added_status(result, task.job, self._library, others))
+            task.results.append(restore_added_status(result, task.job, self._library, self._rows))
 
     def _report(self, task: _RunningJob) -> None:
+        began = time.monotonic()
         with suppress(HomeFault):  # failing to store progress must not fail the document
             self._rows.report(task.job.id, self._owner, task.progress, task.results)
-        task.reported_at = time.monotonic()
+        now = time.monotonic()
+        task.next_report_at = now + max(_REPORT_SECONDS, (now - began) / _REPORT_SHARE)
 
     def _end(self, task: _RunningJob, state: JobState, closing: Cancellation) -> None:
         """Store the final state; retry while the disk refuses."""

@@ -194,12 +194,9 @@ class Library(UserScoped):
             return source
         raise NotFound("This document is no longer in the library.")
 
-    def namesakes(self, source_id: str) -> list[Source]:
-        """Return other documents of the collection with the same name: uploads of other content replace nothing."""
-        if not (source := self._store.source(source_id)):
-            return []
-        same = (sources.c.collection == source.collection, sources.c.location == source.location)
-        return self._hide_questions(self._store.sources(*same, sources.c.id != source_id))
+    def namesakes(self, source_id: str) -> list[str]:
+        """Return the ids of other documents of the collection with the same name: an upload replaces none of them."""
+        return self._store.namesakes(source_id)
 
     def _hide_questions(self, found: list[Source]) -> list[Source]:
         with self._database.read() as connection:

@@ -23,7 +23,7 @@ _TOO_LONG_WORDS = ("context length", "context size", "context window", "exceed_c
 # Reply of servers before 0.5 to a JSON schema, and of newer ones to any unknown option.
 _TOO_OLD_WORDS = ("cannot unmarshal",)
 _QUOTA_WORDS = ("usage limit", "quota", "upgrade", "subscription")
-_MEMORY_SIZES = re.compile(r"(\d[\d.]* ?[KMGT]i?B)\D.*?(\d[\d.]* ?[KMGT]i?B)")
+_MEMORY_SIZES = re.compile(r"(?<![\d.])(\d[\d.]* ?[KMGT]i?B)\D.*?(\d[\d.]* ?[KMGT]i?B)")
 _QUOTA_STATUSES = (
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.PAYMENT_REQUIRED,

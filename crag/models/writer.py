@@ -20,7 +20,7 @@ from crag.types import Knowledge, Turn
 _MAX_REPEATED_CHARACTERS = 80  # characters within which a model may repeat the end of the begun answer
 _MIN_OVERLAP = 4
 _UNSPACED_SCRIPTS = r"\u2e80-\u312f\u3190-\ua95f\ua980-\uabff\uf900-\uffef"  # Chinese, Japanese; not Korean
-_LAST_WORD = lazy_regex(rf"\s+[^\s{_UNSPACED_SCRIPTS}]*\w$")
+_LAST_WORD = lazy_regex(rf"(?<!\s)\s+[^\s{_UNSPACED_SCRIPTS}]*\w$")
 _OPEN_CITATION = lazy_regex(r"\s*\[[\d\s,]*$")
 _WORD_CHARACTER = lazy_regex(r"\w")
 _UNSPACED_CHARACTER = lazy_regex(f"[{_UNSPACED_SCRIPTS}]")

@@ -19,7 +19,7 @@ _KNOWLEDGE_TAG = re.compile(r"<(?=/?knowledge\b)", re.IGNORECASE)
 _CONTEXT_TAG = re.compile(r"<(?=/?context\b)", re.IGNORECASE)
 # Citation numbers of an earlier answer refer to other sources than those of this one.
 _CITATION = re.compile(r"\s?(?<!\\)\[\d+\]")
-_SOURCE_NUMBER = re.compile(r"^(\s*)\[(?=\d+\])", re.MULTILINE)
+_SOURCE_NUMBER = re.compile(r"^([^\S\n]*)\[(?=\d+\])", re.MULTILINE)
 
 
 @cache

@@ -97,7 +97,7 @@ def is_kept(headers: Mapping[str, str]) -> bool:
 def download_key_from_headers(headers: Mapping[str, str]) -> str:
     """Return what the browser behind a connection shows for its downloads; empty if it keeps nothing.
 
-    It changes with the login and does not reveal the secret.
+    It changes with the person who is logged in and does not reveal the secret.
     """
     return headers.get(_DOWNLOADS_HEADER, "")
 
@@ -111,13 +111,21 @@ class BrowserIdentity:
     """Middleware that tells pages the key of the browser behind each WebSocket, made from its secret by SHA-256.
 
     `adopt` gives a key what the key in a cookie of an earlier version owned, once: the cookie owns nothing afterwards.
-    With `login_secret`, a login counts only with the proof that was given to the page when it was made.
+    With `login_secret`, a login counts only with the proof that was given to the page when it was made; `read_login`
+    returns from its cookies whose login it is.
     """
 
-    def __init__(self, app: ASGIApp, adopt: Callable[[str, str], object] | None = None, login_secret: str = "") -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        adopt: Callable[[str, str], object] | None = None,
+        login_secret: str = "",
+        read_login: Callable[[Mapping[str, str]], str] = lambda _cookies: "",
+    ) -> None:
         self._app = app
         self._adopt = adopt
         self._login_secret = login_secret
+        self._read_login = read_login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
@@ -132,14 +140,16 @@ class BrowserIdentity:
         protocols, own = _take_own(Headers(scope=scope).getlist(_PROTOCOLS))
         cookies = ";".join(Headers(scope=scope).getlist("cookie"))
         secret, is_kept = own.get(_IN_STORAGE) or own.get(_IN_TAB, ""), _IN_STORAGE in own
+        is_login = self._login_secret != "" and self._is_proven(own.get(_PROOF, ""), cookie_parser(cookies))
         added: list[tuple[str, str]] = []
         if _SECRET.fullmatch(secret):
             key = sha256(secret.encode()).hexdigest()
-            shown = sha256(f"downloads of {secret} {own.get(_PROOF, '')}".encode()).hexdigest() if is_kept else ""
+            person = self._read_login(cookie_parser(cookies)) if is_login else ""
+            shown = sha256(f"downloads of {secret} {person}".encode()).hexdigest() if is_kept else ""
             added += headers_of(key, kept=is_kept, downloads=shown).items()
             if is_kept and await self._adopt_former(cookie_parser(cookies).get(FORMER_COOKIE, ""), key):
                 send = _remove_former_cookie(send)
-        if self._login_secret and not self._is_proven(own.get(_PROOF, ""), cookie_parser(cookies)):
+        if self._login_secret and not is_login:
             cookies = ";".join(one for one in cookies.split(";") if not one.strip().startswith(LOGIN_COOKIE))
         added += [(_PROTOCOLS, ",".join(protocols)), ("cookie", cookies)]
         replaced = {name.lower().encode() for name, _ in added}

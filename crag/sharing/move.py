@@ -166,6 +166,6 @@ def _copy_files(source: Database, target: Database, report: ProgressCallback, st
         stop.check()
         report(Progress("Copying originals", number, len(digests)))
         if path := here.path(digest):
-            there.keep(digest, path.read_bytes())
+            there.keep({digest: path.read_bytes()})
             copied += 1
     return copied, len(digests) - copied

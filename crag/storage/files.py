@@ -9,8 +9,10 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -28,6 +30,7 @@ def original_relative_path(sha256: str) -> str:
 _log = logging.getLogger(__name__)
 _UNFINISHED_SUFFIX = ".unfinished"
 _ABANDONED_SECONDS = 3600.0
+_SYNCED_AT_ONCE = 8  # files
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM)
 
@@ -83,18 +86,33 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object], root: Pat
     Missing folders below `root` are created, but not `root`: a home that is gone must not come into being again.
     Raises `OSError`.
     """
-    _make_folders(path.parent, root)
+    write_all_atomically({path: write}, root)
+
+
+def write_all_atomically(files: Mapping[Path, Callable[[IO[bytes]], object]], root: Path) -> None:
+    """Write files as `write_atomically` does, synced together: a disk that is busy then makes them wait once."""
+    folders = dict.fromkeys(path.parent for path in files)
+    for folder in folders:
+        _make_folders(folder, root)
     writer = f"{current_process_name()}-{secrets.token_hex(8)}"
-    unfinished = path.with_name(f"{path.name}.{writer}{_UNFINISHED_SUFFIX}")
-    try:
-        with unfinished.open("xb") as file:
-            write(file)
+    unfinished = {path: path.with_name(f"{path.name}.{writer}{_UNFINISHED_SUFFIX}") for path in files}
+
+    def write_durably(path: Path) -> None:
+        with unfinished[path].open("xb") as file:
+            files[path](file)
             file.flush()
             os.fsync(file.fileno())
-        unfinished.replace(path)
+
+    try:
+        with ThreadPoolExecutor(min(len(files), _SYNCED_AT_ONCE)) as pool:
+            list(pool.map(write_durably, files))
+        for path, written in unfinished.items():
+            written.replace(path)
     finally:
-        unfinished.unlink(missing_ok=True)
-    sync_folder(path.parent)
+        for written in unfinished.values():
+            written.unlink(missing_ok=True)
+    for folder in folders:
+        sync_folder(folder)
 
 
 def _make_folders(folder: Path, root: Path) -> None:
@@ -195,6 +213,10 @@ def _escape_glob(prefix: str) -> str:
     return "".join(f"[{sign}]" if sign in "[*?" else sign for sign in prefix)
 
 
+def _write_bytes(data: bytes, file: IO[bytes]) -> None:
+    file.write(data)
+
+
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -236,19 +258,23 @@ class Originals:
         """Return the path of the original, or None. Raises `HomeFault`."""
         path = self._place(sha256)
         if not path.is_file() and self._shared and (data := self._shared.get(sha256)) is not None:
-            self._write(sha256, data)
+            self._write({sha256: data})
         return path if path.is_file() else None
 
-    def keep(self, sha256: str, data: bytes) -> None:
-        """Store the bytes durably, unless they are already stored. Raises `HomeFault` if the disk refuses."""
+    def keep(self, files: Mapping[str, bytes]) -> None:
+        """Store files durably by their SHA-256, unless they are already stored. Raises `HomeFault`."""
         if self._shared:
-            self._shared.put(sha256, data)
-        if not self._place(sha256).is_file():
-            self._write(sha256, data)
+            for sha256, data in files.items():
+                self._shared.put(sha256, data)
+        self._write({sha256: data for sha256, data in files.items() if not self._place(sha256).is_file()})
 
-    def _write(self, sha256: str, data: bytes) -> None:
+    def _write(self, files: Mapping[str, bytes]) -> None:
+        if not files:
+            return
         try:
-            write_atomically(self._place(sha256), lambda file: file.write(data), self._home)
+            write_all_atomically(
+                {self._place(sha256): partial(_write_bytes, data) for sha256, data in files.items()}, self._home
+            )
         except OSError as error:
             raise write_fault(error) from error
 

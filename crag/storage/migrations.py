@@ -187,6 +187,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE runs ADD COLUMN imported INTEGER DEFAULT '0' NOT NULL",
     ),
     (),  # policies of PostgreSQL
+    (
+        "CREATE INDEX IF NOT EXISTS ix_sources_location ON sources (collection, substr(location, 1, 400))",
+        "DROP INDEX IF EXISTS ix_sources_collection",  # which the other one covers
+    ),
 )
 """One step per version after the oldest, as plain SQL, so that a step does not follow later changes of the tables."""
 SCHEMA_VERSION = OLDEST_SCHEMA_VERSION + len(MIGRATIONS)

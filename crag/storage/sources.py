@@ -16,8 +16,10 @@ from crag.storage.passages import encode_page_starts
 from crag.storage.row_security import changeable_collections, document_owner, extensible_collections, visible_rows
 from crag.storage.spaces import activate_space, ensure_space, read_active_space
 from crag.storage.tables import (
+    LOCATION_START,
     collections,
     epochs,
+    location_start,
     passages,
     removed_sources,
     sources,
@@ -96,6 +98,16 @@ class NewPassages:
     space: EmbeddingSpace
     canary: Vectors
     activation: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """A source to store with its passages. `replace_same`: it replaces a source with the same bytes, too."""
+
+    identity: SourceIdentity
+    description: SourceDescription
+    content: NewPassages
+    replace_same: bool = False
 
 
 def read_epoch(connection: Connection) -> int:
@@ -190,7 +202,10 @@ def same_content_conditions(identity: SourceIdentity) -> tuple[ColumnElement[boo
 
 def same_location_conditions(identity: SourceIdentity) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions for the source of the collection at the same location."""
-    return sources.c.collection == identity.collection, sources.c.location == identity.location
+    start, rest = identity.location[:LOCATION_START], identity.location[LOCATION_START:]
+    # In two parts, because SQLite overlooks the index of the first beside a condition on the whole.
+    is_there = and_(location_start() == start, func.substr(sources.c.location, LOCATION_START + 1) == rest)
+    return sources.c.collection == identity.collection, is_there
 
 
 def write_source(
@@ -390,7 +405,9 @@ class SourceStore(UserScoped):
         same = and_(*same_content_conditions(identity))
         if identity.located:
             same |= and_(*same_location_conditions(identity))
-        return next((one.title for one in self.sources(same) if one.own_title), "")
+        wanted = select(sources.c.title).where(same, sources.c.own_title.is_not(None), self._visible(sources))
+        with self.database.read() as connection:
+            return connection.scalar(wanted.order_by(*_NEWEST_FIRST).limit(1)) or ""
 
     def rename(self, source_id: str, title: str, index_title: Callable[[Connection, str, str], None]) -> None:
         """Give a source another title; an empty one brings back the title that its file states.
@@ -419,46 +436,50 @@ class SourceStore(UserScoped):
 
         Returns None if there is none, or if the location still has a different version.
         """
-        duplicate = next(iter(self.sources(*same_content_conditions(identity))), None)
-        if duplicate and identity.located:
-            old = next(iter(self.sources(*same_location_conditions(identity))), None)
-            return duplicate if old is None or old.id == duplicate.id else None
-        return duplicate
+        visible = self._visible(sources)
+        with self.database.read() as connection:
+            duplicate = find_source_row(connection, (*same_content_conditions(identity), visible))
+            if duplicate and identity.located:
+                old = find_source_row(connection, (*same_location_conditions(identity), visible))
+                duplicate = None if old and old.id != duplicate.id else duplicate
+        return self.source(duplicate.id) if duplicate else None
+
+    def namesakes(self, source_id: str) -> list[str]:
+        """Return the ids of the other sources at the same location of the collection, newest first."""
+        named = sources.alias()
+        is_same = and_(
+            sources.c.collection == named.c.collection,
+            location_start() == location_start(named),
+            sources.c.location == named.c.location,
+        )
+        wanted = select(sources.c.id).join_from(named, sources, is_same)
+        wanted = wanted.where(named.c.id == source_id, sources.c.id != source_id, self._visible(sources))
+        with self.database.read() as connection:
+            return list(connection.scalars(wanted.order_by(*_NEWEST_FIRST)))
 
     def put(
         self,
-        identity: SourceIdentity,
-        description: SourceDescription,
-        content: NewPassages,
-        finish: Callable[[Connection, str], None],
+        new: Sequence[NewSource],
+        finish: Callable[[Connection, Sequence[StoreResult]], None],
         check: Callable[[], None] = lambda: None,
-        *,
-        replace_same: bool = False,
-    ) -> StoreResult:
-        """Make a source visible in one commit. `finish` runs within it, with its id, as the last step that may fail.
+    ) -> list[StoreResult]:
+        """Make sources visible in one commit. `finish` runs within it as the last step that may fail.
 
         `check` is called regularly meanwhile and may raise to abort. Status *unchanged* comes with the id of the
-        duplicate that another worker stored meanwhile, *replaced* with the existing id of the location; `replace_same`
-        replaces a source with the same bytes, too. Raises `SpaceSwitched` if another space is active by now, and
-        `SourceRefused` if the user may not add to the collection.
+        duplicate that is stored by now, *replaced* with the existing id of the location. Raises `SpaceSwitched` if
+        another space is active by now, and `SourceRefused` if the user may not add to a collection.
         """
         with self.database.write() as connection:
             active = read_active_space(connection)
-            if active.number != content.activation:
+            if any(one.content.activation != active.number for one in new):
                 raise SpaceSwitched
-            ensure_collection(connection, identity.collection, self._user)
-            duplicate = find_source_row(connection, same_content_conditions(identity))
-            old = find_source_row(connection, same_location_conditions(identity)) if identity.located else None
-            if duplicate and replace_same:
-                old = old or duplicate
-            elif duplicate:
-                return _keep_duplicate(connection, duplicate, old)
-            source_id = write_source(connection, identity, description, old.id if old else None)
-            write_passages(connection, source_id, content, check)
-            if active.space is None:
-                activate_space(connection, content.space)
-            finish(connection, source_id)
-        return StoreResult("replaced", source_id, old.sha256) if old else StoreResult("added", source_id, None)
+            for collection in {one.identity.collection for one in new}:
+                ensure_collection(connection, collection, self._user)
+            results = [_put_source(connection, one, check) for one in new]
+            if active.space is None and any(one.status != "unchanged" for one in results):
+                activate_space(connection, new[0].content.space)
+            finish(connection, results)
+        return results
 
     def add_vectors(self, ids: Sequence[int], rows: Vectors, space: EmbeddingSpace, canary: Vectors) -> int:
         """Give existing passages vectors of another space. Return how many of them still exist and had none."""
@@ -505,6 +526,19 @@ class SourceStore(UserScoped):
         files = select(sources.c.sha256, sources.c.size).where(self._visible(sources)).distinct().subquery()
         with self.database.read() as connection:
             return connection.scalar(select(func.sum(files.c.size))) or 0
+
+
+def _put_source(connection: Connection, new: NewSource, check: Callable[[], None]) -> StoreResult:
+    identity = new.identity
+    duplicate = find_source_row(connection, same_content_conditions(identity))
+    old = find_source_row(connection, same_location_conditions(identity)) if identity.located else None
+    if duplicate and new.replace_same:
+        old = old or duplicate
+    elif duplicate:
+        return _keep_duplicate(connection, duplicate, old)
+    source_id = write_source(connection, identity, new.description, old.id if old else None)
+    write_passages(connection, source_id, new.content, check)
+    return StoreResult("replaced", source_id, old.sha256) if old else StoreResult("added", source_id, None)
 
 
 def _keep_duplicate(connection: Connection, duplicate: Row[Any], old: Row[Any] | None) -> StoreResult:

@@ -7,8 +7,10 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     Float,
     ForeignKey,
+    FromClause,
     Index,
     Integer,
     LargeBinary,
@@ -17,6 +19,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     column,
+    func,
     literal_column,
     table,
 )
@@ -424,7 +427,7 @@ sources = Table(
     Column("title", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("location", Text, nullable=False),
-    Column("collection", Text, ForeignKey("collections.name", onupdate="CASCADE"), nullable=False, index=True),
+    Column("collection", Text, ForeignKey("collections.name", onupdate="CASCADE"), nullable=False),
     Column("sha256", Text, nullable=False),
     Column("size", _INTEGER, nullable=False),
     Column("pages", _INTEGER),
@@ -436,6 +439,16 @@ sources = Table(
     Column("own_title", Text),  # the title that the file states; null unless a user gave the document another one
     UniqueConstraint("collection", "sha256"),
 )
+
+LOCATION_START = 400  # characters; PostgreSQL indexes no text of any length
+
+
+def location_start(table: FromClause = sources) -> ColumnElement[str]:
+    """Return the indexed beginning of the location of a source."""
+    return func.substr(table.c.location, literal_column("1"), literal_column(str(LOCATION_START)))
+
+
+Index("ix_sources_location", sources.c.collection, location_start())
 
 passages = Table(
     "passages",

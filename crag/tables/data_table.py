@@ -30,7 +30,7 @@ _MAX_NAME = 40  # characters
 _SLASHED = lazy_regex(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _MONTHS = 12
 _EMPTY_CELL = lazy_regex(r"[-–—―./?]*|n\.?\s?/?\s?a\.?|none|null|nil|없음|해당 ?없음|[无無]|暂无|暫無", re.IGNORECASE)
-_IN_BRACKETS = lazy_regex(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]")
+_IN_BRACKETS = lazy_regex(r"(?<!\s)\s*[(（\[]([^()（）\[\]]*)[)）\]]")
 _TITLE_UNIT = lazy_regex(
     r"(?:단위|[单單]位)?\s?[:：]?\s?[천만백억千百万萬亿億]*\s?[원명元圆圓]"
     r"|(?:in )?(?:[A-Z]{3}|[$€£¥])?\s?(?:k|m|bn|000s?|thousands?|millions?|billions?)?"

@@ -15,7 +15,7 @@ from crag.text.language import extract_terms, find_tokens, is_cjk
 from crag.text.table_headers import names_period
 
 _MAX_SHORT_NUMBER = 4  # digits; a longer one in a question is hardly anything but an identifier
-_IN_BRACKETS = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]")
+_IN_BRACKETS = re.compile(r"(?<!\s)\s*[(（\[][^()（）\[\]]*[)）\]]")
 _CURRENCY = re.compile(r"(?<=\w) (?:USD|EUR|GBP|CHF|KRW|CNY|JPY|RMB)$")
 _PROBE = 24  # characters that show whether a value may occur at all
 _ENDINGS = (  # of a noun, the letters to cut, and the endings that it may have instead

@@ -43,9 +43,9 @@ _ASKED_NOUN = lazy_regex(
 _CLASS_LENGTH = 4
 """Characters after 什麼 or 哪個 that may name a kind of thing and need not be in the answer: 哪個大學, 什麼獎."""
 _NUMERAL = "[一二三四五六七八九十百千萬万億亿兩两半数數]"
-_NUMBER = rf"(?:\d[\d,.]*\s?|{_NUMERAL}+)"
+_NUMBER = rf"(?:\d[,.]*\s?|{_NUMERAL})"  # its end: searching for whole numbers takes quadratic time on long ones
 _DATE = lazy_regex(
-    r"\d+\s?[年月日號号]|[〇零一二三四五六七八九十]+[年月日]|世[紀纪]|年代|星期|[週周][一二三四五六日末]|[禮礼]拜|每[日天週周月年]|期[間间]|季|時期|时期|朝"
+    r"\d\s?[年月日號号]|[〇零一二三四五六七八九十][年月日]|世[紀纪]|年代|星期|[週周][一二三四五六日末]|[禮礼]拜|每[日天週周月年]|期[間间]|季|時期|时期|朝"
     r"|\d\s?[點点時时]|[前後后]|上午|下午|晚上|清晨"
 )
 _MONEY = lazy_regex(r"[元圓圆塊块鎊镑]|美金|免[費费]|NT|[$€£¥]|半[價价]|[\d萬万億亿]\s?[萬万億亿]|法郎|盧布")
@@ -66,7 +66,7 @@ _VALUE_PATTERNS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (lazy_regex("(?:星期|[週周]|[禮礼]拜)[幾几]"), lazy_regex("星期|[週周][一二三四五六日末]|[禮礼]拜|每[日天]|平日")),
     (
         lazy_regex("哪一?年|何年|[幾几]年(?![級级])(?=出|建|成|开|開|發|发|被|正|改|去|逝|過|过)"),
-        lazy_regex(rf"\d+\s?年|[〇零一二三四五六七八九十]+年|年代|元年|{_NUMERAL}+年"),
+        lazy_regex(rf"\d\s?年|[〇零一二三四五六七八九十]年|年代|元年|{_NUMERAL}年"),
     ),
     (lazy_regex("[幾几][點点]"), lazy_regex(r"[\d一二三四五六七八九十兩两]\s?[點点時时]|\d:\d\d")),
     (

@@ -97,7 +97,8 @@ _INTENDED = lazy_regex(
     re.IGNORECASE,
 )
 _DESIGNATION = lazy_regex(  # Corbel 3, house A
-    r"([A-Za-z]{2,}|[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?(\d+(?![\d.,:%]*\d|%)|(?<=[a-z] )[A-HJ-Z](?![\w.'’]))"
+    r"((?<![A-Za-z])[A-Za-z]{2,}|(?<![가-힣])[가-힣]{2,}|[\u4e00-\u9fff]{2})[ -]?"
+    r"(\d+(?![\d.,:%]*\d|%)|(?<=[a-z] )[A-HJ-Z](?![\w.'’]))"
 )
 _NUMBERED_PLACE = lazy_regex(
     r"(\d+) ?(학년|반|층|동|호선|호|조|과|관|[楼樓層层栋棟班級级])(?![가-힣\d])"

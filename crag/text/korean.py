@@ -132,6 +132,7 @@ _SAME_COUNTERS = (
 _NUMERAL = (
     r"(?:\d[\d,.]* ?[십백천만억조]*|[한두세네]|서너|다섯|여섯|일곱|여덟|아홉|열|스[무물]|[일이삼사오육칠팔구십백천만]+)"
 )
+_BEFORE_COUNTER = lazy_regex(r"(?<![A-Za-z\d])\d[\d,.]* ?")
 _ASKS_COLOUR = lazy_regex("(?:무슨|어떤|어느) ?색|색깔?[은이]? ?(?:뭐|무엇)")
 _ASKS_NAME = lazy_regex(
     r"((?:담임|[가-힣]*(?:선생|교수|과장|부장|팀장|사장|대표|원장|관장|회장|위원장|소장|이사|의사|간호사|강사|감독"
@@ -167,8 +168,10 @@ def _read_topics(question: str) -> list[_Topic]:
     """Return the words of a question that an answer must name, in order."""
     found: list[_Topic] = []
     words: list[str] = _TOKEN.findall(question)
+    after_numbers = [match.end() for match in _BEFORE_COUNTER.finditer(question)]
+    last = max((at for at, word in enumerate(words) if not _is_frame(word)), default=0)
     for at, word in enumerate(words):
-        if not _HANGUL.match(word) or re.search(rf"(?<![A-Za-z\d])\d[\d,.]* ?{word}", question):
+        if not _HANGUL.match(word) or any(question.startswith(word, end) for end in after_numbers):
             continue
         if _QUESTION_WORD.match(word):
             continue
@@ -178,7 +181,7 @@ def _read_topics(question: str) -> list[_Topic]:
             continue
         if before in _SELECTING or (before.startswith("몇") and len(before) == 1):
             continue
-        is_last = all(_QUESTION_WORD.match(rest) or _strip(rest) in _FRAME for rest in words[at + 1 :])
+        is_last = at >= last
         is_topic = word.removesuffix("요")[-1:] in ("은", "는") and (
             is_last or len(base) > 1 or bool(_QUESTION_WORD.match(words[at + 1]))
         )
@@ -188,6 +191,10 @@ def _read_topics(question: str) -> list[_Topic]:
         is_class = is_last and not is_verb and bool(before) and _is_adnominal(before)
         found.append(_Topic(base, is_verb, is_class))
     return found
+
+
+def _is_frame(word: str) -> bool:
+    return bool(_QUESTION_WORD.match(word)) or _strip(word) in _FRAME
 
 
 def _strip(word: str) -> str:

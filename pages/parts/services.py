@@ -7,6 +7,7 @@ Pages get the application limited to the user of their browser, so that none can
 from __future__ import annotations
 
 import importlib
+import json
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +17,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+from streamlit.web.server.starlette.starlette_websocket import _get_signed_cookie_with_chunks
 
 from crag.concurrency.caches import LRUCache, Once, TTLCache
 from crag.concurrency.workers import BackgroundWorker, run_in_background
@@ -110,6 +113,13 @@ def _log_in() -> str:
     if known is None or known[0] != identity:
         known = st.session_state[_ACCOUNT_KEY] = identity, shared_application().accounts.log_in(identity).id
     return known[1]
+
+
+def read_login(cookies: Mapping[str, str]) -> str:
+    """Return whose login is in the cookies of a browser, the same for every login of a person; empty for none."""
+    signed = _get_signed_cookie_with_chunks(dict(cookies), USER_COOKIE_NAME)
+    claims = json.loads(signed) if signed else {}
+    return f"{claims.get('iss')} {claims['sub']}" if claims.get("is_logged_in") and claims.get("sub") else ""
 
 
 def _read_identity(claims: Mapping[str, Any]) -> Identity:

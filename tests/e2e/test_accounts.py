@@ -78,6 +78,20 @@ def log_in(page: Page, who: str) -> None:
     page.wait_for_url(asked)
 
 
+def log_out(page: Page, address: str) -> None:
+    open_page(page, f"{address}/settings?section=account")
+    expect(page.get_by_text("example.org · Member")).to_be_visible()
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/end_session**")
+
+
+def download_shared_answer(page: Page) -> str:
+    """The address of the file that a button of the open dialog downloads."""
+    with page.expect_download() as handed:
+        page.get_by_role("dialog").get_by_role("button", name="Markdown").locator("visible=true").click()
+    return handed.value.url
+
+
 def follow(page: Page, name: str) -> None:
     settled(page)
     page.get_by_test_id("stTopNavLink").filter(has_text=name).click()
@@ -123,9 +137,20 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     ben.get_by_role("button", name="Create a link").click()
     link = ben.get_by_role("dialog").get_by_text(f"{address}/shared?link=").inner_text()
     assert violations(ben) == []
-    with ben.expect_download() as handed:
-        ben.get_by_role("dialog").get_by_role("button", name="Markdown").locator("visible=true").click()
-    assert [one.request.get(handed.value.url).status for one in (ann, eve, ben)] == [404, 404, 200]
+    file = download_shared_answer(ben)
+    assert [one.request.get(file).status for one in (ann, eve, ben)] == [404, 404, 200]
+    later = ben.context.new_page()
+    log_out(later, address)
+    later.goto(address)
+    expect(later.get_by_role("button", name="Log in")).to_be_visible()
+    file = download_shared_answer(ben)
+    assert ben.request.get(file).status == 404, "the page stays, but nobody is logged in"
+    log_in(later, "ben")
+    follow(later, "Documents")
+    expect(later.get_by_role("button", name="ann/Brewing")).to_be_visible()
+    file = download_shared_answer(ben)
+    assert [one.request.get(file).status for one in (ann, eve, ben)] == [404, 404, 200]
+    later.close()
 
     eve.context.add_cookies(ann.context.cookies())  # as a program behind another port gets and sets them
     eve.goto(link)
@@ -134,9 +159,6 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     expect(eve.get_by_text("every six weeks").first).to_be_visible()
     expect(eve.get_by_role("button", name="More")).to_have_count(0)
 
-    open_page(ben, f"{address}/settings?section=account")
-    expect(ben.get_by_text("example.org · Member")).to_be_visible()
-    ben.get_by_role("button", name="Log out").click()
-    ben.wait_for_url("**/end_session**")
+    log_out(ben, address)
     ben.goto(address)
     expect(ben.get_by_role("button", name="Log in")).to_be_visible()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
 import threading
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from crag.cancellation import Cancellation
-from crag.errors import SourceRefused, Stopped
+from crag.errors import ModelFault, SourceRefused, Stopped
 from crag.ingest.intake import ArchiveMember, is_archive, member_location, read_members, split_member_location
 from crag.ingest.parse.document import ParseLimits
 from crag.ingest.reader import RawDocument, ReadDocument
@@ -145,6 +147,30 @@ def test_one_damaged_member_does_not_keep_the_others():
     assert codes(unpacked(data[:at] + b"\xff\xff" + data[at + 2 :])) == {"a.txt": "corrupt", "b.txt": ""}
 
 
+def test_short_texts_of_an_archive_are_read_while_it_is_unpacked():
+    pdf, long = b"%PDF-1.7 in name only", "x" * 70_000
+    found = unpacked(
+        packed({"a.txt": "Cats purr.", "b.md": "# Dogs\n\nThey bark.", "c.txt": pdf, "d.txt": long, "e.txt": ""})
+    )
+    assert {member.name: [block.text for block in member.parsed.blocks] for member in found if member.parsed} == {
+        "a.txt": ["Cats purr."],
+        "b.md": ["Dogs", "They bark."],
+    }
+
+
+def test_a_killed_child_loses_and_repeats_no_member():
+    content = {f"{n:02}.txt": f"Note {n}. {'abc ' * 10_000}" for n in range(30)}
+    unpacking = read_members(packed(content), ParseLimits(), Cancellation())
+    first = next(unpacking)
+    for process in psutil.Process().children(recursive=True):
+        if process.ppid() != os.getpid():  # the child, not the server that forks it
+            process.kill()
+    members = [first, *unpacking]
+    assert {member.name: member.data.decode() for member in members} == content
+    assert len(members) == len(content)
+    assert members[-1].parsed is None
+
+
 def test_unpacking_stops_when_asked_and_leaves_no_process():
     stop = Cancellation()
     unpacking = read_members(packed({f"{n}.txt": bytes(1 << 20) for n in range(50)}), ParseLimits(), stop)
@@ -178,8 +204,37 @@ def test_two_files_of_an_archive_are_read_at_once(library, reader):
         return usual(document, *arguments)
 
     library.pipeline._read = read
-    results = list(library.pipeline.add_upload("a.zip", packed({f"{n}.txt": f"Cat {n} sleeps." for n in range(8)})))
-    assert [(result.source, result.status) for result in results] == [(f"a.zip!/{n}.txt", "added") for n in range(8)]
+    results = list(library.pipeline.add_upload("a.zip", packed({f"{n}.html": f"Cat {n} sleeps." for n in range(8)})))
+    assert [(result.source, result.status) for result in results] == [(f"a.zip!/{n}.html", "added") for n in range(8)]
+
+
+def test_each_short_text_of_an_archive_has_its_own_result(library):
+    content: Named = {f"{n:02}.txt": f"Cat {n} sleeps." for n in range(40)}
+    content |= {"05.txt": "", "07.txt": "REFUSE", "09.txt": "Cat 8 sleeps.", "11.html": "A lion."}
+    results = list(library.pipeline.add_upload("a.zip", packed(content)))
+    assert [result.source for result in results] == [f"a.zip!/{name}" for name in sorted(map(str, content))]
+    others = {result.title: result.error.code if result.error else result.status for result in results}
+    assert {name: found for name, found in others.items() if found != "added"} == {
+        "05.txt": "empty",
+        "07.txt": "corrupt",
+        "09.txt": "unchanged",
+    }
+    assert len(library.sources()) == 38
+    assert library.search("Cat 39")[0].text == "Cat 39 sleeps."
+
+
+def test_short_texts_that_cannot_be_stored_together_are_stored_one_by_one(library, embedder):
+    failures = iter([ModelFault("unreachable", "Ollama does not answer."), None, ModelFault("bad", "Too long.")])
+
+    def fail_sometimes() -> None:
+        if fault := next(failures, None):
+            raise fault
+
+    library.pipeline.add_bytes("first.txt", b"The embedder is open now.")
+    embedder.before_batch = fail_sometimes
+    results = list(library.pipeline.add_upload("a.zip", packed({f"{n}.txt": f"Cat {n} sleeps." for n in range(3)})))
+    assert [result.error and result.error.message for result in results] == [None, "Too long.", None]
+    assert len(library.sources()) == 3
 
 
 def test_what_precedes_the_end_of_a_torn_archive_is_added(library):

@@ -23,7 +23,7 @@ from crag.storage.files import (
 def test_a_home_that_is_gone_does_not_come_into_being_again(tmp_path):
     home = tmp_path / "home"
     with pytest.raises(HomeFault, match="gone or was replaced"):
-        Originals(home).keep(hashlib.sha256(b"tea").hexdigest(), b"tea")
+        Originals(home).keep({hashlib.sha256(b"tea").hexdigest(): b"tea"})
     assert not home.exists()
 
 
@@ -75,8 +75,7 @@ def test_what_is_no_digest_is_no_name_of_an_original(tmp_path, name):
 def test_originals_that_nothing_uses_are_removed_and_other_files_kept(tmp_path):
     used, unused = (hashlib.sha256(text).hexdigest() for text in (b"tea", b"milk"))
     originals = Originals(tmp_path)
-    originals.keep(used, b"tea")
-    originals.keep(unused, b"milk")
+    originals.keep({used: b"tea", unused: b"milk"})
     folder = originals.path(used).parent
     (folder / "notes.txt").write_bytes(b"of someone")
     (folder / ("0" * 64)).mkdir()

@@ -233,7 +233,7 @@ def test_large_files_are_kept_in_pieces_and_removed_whole(open_database):
 def test_originals_are_fetched_once(open_database, tmp_path):
     first, second = open_database("a"), open_database("b")
     digest = hashlib.sha256(NOTES).hexdigest()
-    Originals(first.home, SharedFiles(first, "original")).keep(digest, NOTES)
+    Originals(first.home, SharedFiles(first, "original")).keep({digest: NOTES})
     there = Originals(second.home, SharedFiles(second, "original"))
     assert there.path(digest).read_bytes() == NOTES
     SharedFiles(first, "original").remove(digest)

@@ -1,6 +1,8 @@
 """What was acknowledged is still there after a power failure, and nothing is there in part."""
 
+import io
 import sys
+import zipfile
 
 import pytest
 
@@ -43,6 +45,22 @@ def test_a_document_and_its_snapshot_survive_in_a_new_home(disk, tmp_path):
     library.pipeline.add_bytes("more.txt", b"One more line.")
     library.save()
     assert disk.files_after_power_failure().items() >= disk.files().items()
+    assert disk.torn == []
+    library._database.close()
+
+
+def test_each_added_file_of_an_archive_survives(disk, tmp_path):
+    library = open_library(tmp_path / "home")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for n in range(20):
+            archive.writestr(f"{n}.txt", f"Cat {n} sleeps.")
+    added = 0
+    for result in library.pipeline.add_upload("cats.zip", packed.getvalue()):
+        digest = library.source(result.id).sha256
+        assert f"home/originals/{digest[:2]}/{digest}" in disk.files_after_power_failure()
+        added += 1
+    assert added == 20
     assert disk.torn == []
     library._database.close()
 

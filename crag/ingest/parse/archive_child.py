@@ -1,10 +1,16 @@
-"""Child process that unpacks an untrusted archive without writing files."""
+"""Child process that unpacks an untrusted archive without writing files, and reads the short texts in it.
+
+Members of one archive have the same sender, so a short text needs no process of its own; starting one takes several
+times as long as reading it.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import stat
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,7 +18,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from crag.errors import SourceRefused
-from crag.ingest.parse.confinement import SendReply, run_confined
+from crag.ingest.parse.child import read_short_text
+from crag.ingest.parse.confinement import SendReply, limit_cpu_seconds, run_confined
 from crag.ingest.parse.document import ParseLimits, damaged_refusal, refusal_message, too_large_refusal
 from crag.ingest.parse.formats import ARCHIVE_SUFFIX, READABLE_SUFFIXES, unsupported_refusal
 from crag.ingest.parse.plain_text import decode_text
@@ -33,9 +40,14 @@ def main() -> None:
 
 def _unpack(request: dict[str, Any], limits: ParseLimits, answer: SendReply) -> None:
     try:
-        for name, found in _read_members(limits, request["only"]):
+        for place, (name, found) in enumerate(_read_members(limits, request["only"])):
+            if place < request["first"]:
+                continue
             if isinstance(found, bytes):
-                answer({"member": name, "size": len(found)}, found)
+                limit_cpu_seconds(time.process_time() + limits.seconds)
+                text = read_short_text(name, found, limits) if request["reads_texts"] else None
+                parsed = json.dumps(text.as_json()).encode() if text else b""
+                answer({"member": name, "size": len(found), "parsed": len(parsed)}, found + parsed)
             else:
                 answer({"member": name} | refusal_message(found))
     except ZIP_ERRORS as error:

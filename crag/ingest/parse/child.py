@@ -25,6 +25,7 @@ from crag.ingest.parse.zip_container import open_package, unsupported_zip_refusa
 from crag.text.sanitization import clean_display_name, clean_text
 
 _SAMPLE_BYTES = 4096
+_SHORT_TEXT_BYTES = 65_536
 UNSUPPORTED_SIGNATURES = {
     b"GIF8": "This is an image.",
     b"BM": "This is an image.",
@@ -113,6 +114,19 @@ def _parse_file(values: dict[str, Any], limits: ParseLimits, answer: SendReply) 
     data = sys.stdin.buffer.read()
     request = ParseRequest(data=data, limits=limits, progress=progress, begin_ocr=begin_ocr, **values)
     answer({"document": _finish_document(_parse(request), request).as_json()})
+
+
+def read_short_text(name: str, data: bytes, limits: ParseLimits) -> Document | None:
+    """Parse a short file that needs no library outside Python; return None for any other file, or one with a fault."""
+    if len(data) > _SHORT_TEXT_BYTES:
+        return None
+    request = ParseRequest(
+        clean_display_name(name), "", None, data, limits, lambda *_: None, "", "", limits.seconds_with_ocr
+    )
+    try:
+        return _finish_document(_parse(request), request) if detect_format(request).is_plain else None
+    except Exception:  # noqa: BLE001 — whatever it is, the file gets a process of its own, which reports it
+        return None
 
 
 def _parse(request: ParseRequest) -> Document:

@@ -284,8 +284,7 @@ def _read_last_reply(
 ) -> dict[str, Any]:
     """Return the last line of the child, reporting earlier ones as progress; empty if the child ended before it."""
     assert child.stdout  # noqa: S101 — opened as a pipe
-    longest = 8 * limits.characters + 1_000_000
-    while line := child.stdout.readline(longest):
+    while line := child.stdout.readline(limits.reply_bytes):
         try:
             message: dict[str, Any] = json.loads(line)
         except ValueError:

@@ -108,6 +108,11 @@ class ParseLimits:
     ocr_page_seconds: float = 60.0
     ocr_seconds: float = 3600.0
 
+    @property
+    def reply_bytes(self) -> int:
+        """The size of the longest reply of a child: every character may take eight bytes in JSON."""
+        return 8 * self.characters + 1_000_000
+
     def seconds_with_ocr(self, pages: int) -> float:
         """Return the time limit in seconds for a file with this many OCR pages."""
         return min(self.seconds + pages * self.ocr_page_seconds, self.ocr_seconds)

@@ -88,6 +88,11 @@ class Format:
     in_folders: bool = True
     libraries: tuple[str, ...] = ()
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is text whose parser is Python alone."""
+        return self.read.startswith("plain_text:")
+
     def is_declared(self, name: str, media_type: str) -> bool:
         """Return whether the suffix of the name or the media type declares this format, and may do so."""
         return (self.declared or self.detect is None) and self.is_likely(name, media_type)

@@ -36,6 +36,7 @@ _HEADING_SIZE = 1.15  # share of the letter size of the text, above which a line
 _NOTE_SIZE = 0.8  # share of the letter size of the text, below which a line is a note
 _MIN_REPEATED_PAGES = 3  # pages
 _MAX_RUNNING_LINES = 4  # at the top and at the bottom of a page
+_MAX_RUNNING_LENGTH = 500  # characters; comparing a line takes memory for each of its numbers
 _MAX_RUNNING_DISTANCE = 1.6  # in line heights, to the next line of a running header
 _NUMBER = lazy_regex(r"\d+")
 _COUNTED_PAGE = lazy_regex(  # in a pattern, "Page 1 of 2" on the first page and so on: two such pages are enough
@@ -103,9 +104,12 @@ def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:
 
 
 def _edge_lines(page: Sequence[TextLine]) -> list[TextLine]:
-    """Return the highest and the lowest line; rows of tables are no headers, though the names of columns repeat."""
+    """Return the highest and the lowest line, unless it is too long for a header or a row of a table.
+
+    The names of columns repeat, too.
+    """
     edges = [min(page, key=_line_bottom), max(page, key=_line_bottom)] if page else []
-    return [line for line in edges if not line.cells]
+    return [line for line in edges if not line.cells and len(line.text) <= _MAX_RUNNING_LENGTH]
 
 
 def _line_bottom(line: TextLine) -> float:

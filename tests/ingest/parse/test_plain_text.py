@@ -30,6 +30,12 @@ def test_a_table_is_read_whatever_parts_its_cells(delimiter, encoding):
     )
 
 
+@pytest.mark.parametrize("page", ["7.5 " * 50_000, "First line\n" + "7.5 " * 50_000])
+def test_a_long_line_of_numbers_is_read(page):
+    document = read("log.txt", f"{page}\f{page}".encode())
+    assert sum(block.text.count("7.5") for block in document.blocks) == 100_000
+
+
 @pytest.mark.parametrize("text", ["1,2\n3,4\n", "a,a\n1,2\n", "title,\na,b\n", "a,b\n", "word\nother\n"])
 def test_a_first_row_that_names_no_columns_is_a_row(text):
     assert {block.kind for block in read("a.csv", text.encode()).blocks} == {"row"}
