@@ -2,7 +2,7 @@
 
 The questions of `route_questions.txt` were written for it. Those of EVAL (`squad_a`, `korquad_a`, `drcd_a`) and TRAIN
 (`natural_questions.jsonl`, `squad.jsonl`), which are not part of the project, are more examples of facts, with a small
-weight. Only the fitted numbers are kept, in `crag/text/route_weights.json`. The figures are of lines left out.
+weight. Only the fitted numbers are kept, in `crag/text/route_weights.tsv`. The figures are of lines left out.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.grader_data import read_lines
 from crag.text.language import detect_language, find_tokens
-from crag.text.route_classifier import UNIT, WEIGHTS_FILE, extract_features, known_words
+from crag.text.route_classifier import DIGITS, LIMIT, UNIT, WEIGHTS_FILE, extract_features, known_words
 
 QUESTIONS_FILE = Path(__file__).with_name("route_questions.txt")
 FACTS = 2000  # of each data set
-_FACT_WEIGHT, _FACT_SHARE = 0.2, 0.3
-KEPT = {"route": 20_000, "talk": 4000}  # features
+_FACT_WEIGHT, _FACT_SHARE = 0.7, 0.3
+KEPT = {"route": 24_000, "talk": 1200}  # features
 ROUTES = ("fact", "document", "list", "table", "steps", "talk")
 _FOLDS = 4
-_STRETCH = 5.0  # of the features, so that the penalty weighs less
+_STRETCH = 9.0  # of the features, so that the penalty weighs less
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Classifier:
             self._matrix(features), [one.label for one in examples], sample_weight=[one.weight for one in examples]
         )
         self.labels, self.bias = list(map(str, model.classes_)), model.intercept_
-        self.slopes = np.round(model.coef_ * _STRETCH / UNIT)
+        self.slopes = np.clip(np.round(model.coef_ * _STRETCH / UNIT), -LIMIT, LIMIT)
 
     def _matrix(self, features: Sequence[set[str]]) -> csr_matrix:
         held = [sorted(self._at[name] for name in names if name in self._at) for names in features]
@@ -114,13 +114,17 @@ class Classifier:
         shares = np.exp(odds - odds.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the model as the application reads it."""
-        weights = {name: [int(value) for value in self.slopes[:, at]] for at, name in enumerate(self.names)}
+    def describe(self) -> dict[str, Any]:
+        """Return the labels and how likely each is without any feature."""
+        return {"labels": self.labels, "bias": [round(float(value), 3) for value in self.bias]}
+
+    def rows(self) -> dict[str, str]:
+        """Return the weights of each feature for all labels, as the application reads them."""
+        columns = {name: self.slopes[:, at] for at, name in enumerate(self.names)}
         return {
-            "labels": self.labels,
-            "bias": [round(float(value), 3) for value in self.bias],
-            "weights": {name: row for name, row in weights.items() if any(row)},
+            name: "".join(DIGITS[int(value) + LIMIT] for value in column)
+            for name, column in columns.items()
+            if column.any()
         }
 
 
@@ -192,6 +196,18 @@ def report(examples: Sequence[Example], found: NDArray[np.float64]) -> None:
         print(f"{route:10}" + "".join(cells))
 
 
+def fit_models(written: Sequence[Example], examples: Sequence[Example]) -> str:
+    """Return the file of weights: a line that describes both models, then one for each feature."""
+    route = Classifier(balance(examples), KEPT["route"])
+    talk = [replace(one, label=one.label.removeprefix("talk ")) for one in written if one.label.startswith("talk")]
+    kinds = Classifier(talk, KEPT["talk"], route.words)
+    rows, kind_rows = route.rows(), kinds.rows()
+    said = {token for one in talk for _, token in find_tokens(one.question.casefold()) if token.isascii()}
+    head = json.dumps([route.describe(), kinds.describe() | {"words": sorted(filter(str.isalpha, said))}])
+    lines = ["\t".join((name, *filter(None, (rows[name], kind_rows.get(name))))) for name in sorted(rows)]
+    return "\n".join((head, *lines)) + "\n"
+
+
 def main() -> None:
     """Print the report; with --write, replace the numbers of the application."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -203,13 +219,7 @@ def main() -> None:
     examples = without_kinds([*written, *read_facts(arguments.evaluation, arguments.training)])
     print(f"{len(examples)} questions", dict(Counter(one.label for one in examples)))
     if arguments.write:
-        route = Classifier(balance(examples), KEPT["route"])
-        talk = [replace(one, label=one.label.removeprefix("talk ")) for one in written if one.label.startswith("talk")]
-        kinds = Classifier(talk, KEPT["talk"], route.words)
-        said = {token for one in talk for _, token in find_tokens(one.question.casefold()) if token.isascii()}
-        data = {"route": route.to_json(), "talk": {**kinds.to_json(), "words": sorted(filter(str.isalpha, said))}}
-        lines = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        WEIGHTS_FILE.write_text(lines.replace('],"', '],\n"') + "\n", "utf-8")
+        WEIGHTS_FILE.write_text(fit_models(written, examples), "utf-8")
     report(examples, cross_validate(examples))
 
 

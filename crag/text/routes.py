@@ -71,12 +71,13 @@ _INTERVAL = lazy_regex(  # not to be read as “every one of them”
     rf"|year|decade|spring|summer|autumn|winter|{'|'.join(MONTHS)}"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
 )
+_BORROWED = lazy_regex(r" \([^()]+\)$")  # what a follow-up borrows from earlier questions asks for nothing
 _MAX_SENTENCES = 50
 _FORM = 1.0
 """What a form that matches adds to the share of its route."""
-_LEAST = {"document": 0.55, "list": 0.6, "steps": 0.7}
+_LEAST = {"document": 0.65, "list": 0.55, "steps": 0.65}
 """The share from which on a question is answered in this way; below it, it is a fact."""
-_CLEAR = 0.75
+_CLEAR = 0.6
 _GENERAL_NOUNS = {"en": "document", "ko": "문서", "zh": "文件"}
 
 
@@ -104,7 +105,8 @@ def choose_route(question: str) -> RouteChoice:
     asked = " ".join(strip_small_talk(question).split())
     if not asked or len(asked) > _LONGEST or is_long_question(question):
         return _FACT
-    asking = {route: share for route, share in classify_route(_INTERVAL.sub("", asked)).items() if route != "talk"}
+    own = _BORROWED.sub("", _INTERVAL.sub("", asked))
+    asking = {route: share for route, share in classify_route(own).items() if route != "talk"}
     shares = {route: share / max(sum(asking.values()), 1e-9) for route, share in asking.items()}
     stated, parts = _find_list_topic(asked), split_into_parts(asked)
     odds = dict(shares)
@@ -211,7 +213,7 @@ def _guess_parts(asked: str) -> tuple[str, ...]:
         return tuple(map(_write_question, [comma.join(clauses[: first + 1]), *clauses[first + 1 :]]))
     if _STATEMENT_END.search(asked) and not _words("asks").search(asked):
         return ()
-    described = _find_description(asked) or clauses[0] * is_apart
+    described = _find_description(asked) or "".join(clauses[:is_apart])
     return (_capitalize(described), asked) if _stands_alone(described) else ()
 
 

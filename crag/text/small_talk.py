@@ -62,7 +62,7 @@ _CLAUSE_END = re.compile(r"(?<=[.!?,;:~…。！？，；、\n])\s*|\s+[-–—]
 _JOINED = re.compile(rf"{_CLAUSE_END.pattern}|\s+and\s+", re.IGNORECASE)
 _REPEATS = re.compile(r"(.{1,3}?)\1{3,}")  # of signs, as in “嗯嗯嗯嗯”: matching phrases is not linear
 _MOST_WORDS = 5  # of two phrases with nothing between them
-_SURE = 0.5  # the share from which on a message resembles small talk
+_SURE = 0.7  # the share from which on a message resembles small talk
 _LONGEST = 200  # characters; small talk is short, and a pasted text need not be cut into clauses
 
 

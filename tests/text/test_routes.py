@@ -100,7 +100,12 @@ from crag.text.routes import SummaryRequest, choose_route, force_route, parse_su
         ("반입이 안 되는 물건들을 죄다 적어줘", "list"),
         ("凡是要交的费用都写给我", "list"),
         ("두 제안 중 어느 쪽이 더 유리하고 왜 그래?", "steps"),
+        ("강당에 난방 되나요? 그리고 열쇠는 누가 갖고 있어요?", "steps"),
+        ("电池带不带？充满要多长时间？", "steps"),
+        ("合同里有啥坑", "list"),
         ("Does the lease allow pets, or is there a fine?", "fact"),
+        ("What are the terms and conditions for late payment?", "fact"),
+        ("was it Monday or Thursday that the van broke down", "fact"),
         ("How many keys come with the flat?", "fact"),
     ],
 )
@@ -140,7 +145,7 @@ def test_the_topic_of_a_list_is_what_it_asks_for(question, topic):
         ("연차는 며칠인가요?", True),
         ("모든 직원에게 적용되나요?", True),
         ("押金是多少钱?", True),
-        ("合同里有啥坑", False),
+        ("哪几点我得知道", False),
     ],
 )
 def test_a_fact_is_unclear_if_its_wording_resembles_another_kind(question, is_clear):
@@ -212,6 +217,7 @@ def test_a_route_that_the_user_chose_is_kept():
     assert force_route("Who is the landlord?", "list").route == "list"
     assert force_route("List the risks", "list").topic == "risks"
     assert force_route("List the risks", "fact").route == "fact"
+    assert force_route("And?", "steps").parts == ("And?",)
 
 
 @pytest.mark.parametrize(

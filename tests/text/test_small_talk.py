@@ -18,6 +18,7 @@ TALK = {
     "acknowledgement": (
         *("oh sorry, I sent that by accident", "just testing", "아 죄송, 잘못 보냈어요", "抱歉，发错了"),
         *("That answer is wrong", "그게 아니야, 또 틀렸어", "又答错了，没用"),  # phrases that are not listed
+        *("oops", "계속해", "别瞎猜"),
         *("OK", "ok great", "Sorry!", "Great!", "I see.", "네", "알겠습니다", "好的"),
     ),
     "identity": (
@@ -34,6 +35,7 @@ TALK = {
         "help",
         "How can you help me?",
         "뭐 할 수 있어?",
+        *("사투리 알아들어?", "断网的时候你还能用吗"),
         "你能做什么？",
         "你會做什麼",
     ),
@@ -67,6 +69,7 @@ QUESTIONS = (
     ),
     *("好的产品是什么", "", "???"),
     *("Something private?", "Can you smoke here?", "duties", "Can I delete my account?", "Is the pool private?"),
+    *("parking", "주차", "수영장", "游泳池", "可以带狗吗", "Do you know who signed the lease?", "카드 되나요"),
 )
 
 
