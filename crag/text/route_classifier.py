@@ -55,6 +55,10 @@ _ASKING = re.compile(  # in a clause
     r"|누구|누가|무엇|뭐|뭘|뭔|언제|어디|얼마|왜|어떻|어떤|어느|몇|무슨|(?:나요|까요?|가요|는지|은지|던가|냐|니)$"
     r"|[谁誰]|什[么麼]|[几幾]|多[少久长長大高远遠]|怎|哪|[为為]何|何[时時]|[吗嗎呢]|是否|能否|([\u4e00-\u9fff])[不没沒]\1|[没沒]有?$"
 )
+_SURE_QUESTION = 0.8
+_KOREAN_PREDICATE = re.compile(r"(?:요|다|까|지|네|죠|냐|니|군|라|자|어|아|해|게|줘|지마|ㅋ+|ㅎ+|ㅠ+|ㅜ+)(?:\W|$)")
+_KOREAN_WISH = re.compile(r"(?:알려|설명해|찾아|보여)\s?(?:줘|주세요|줄래|주실)")
+_CHINESE_ADDRESS = re.compile("[你您我吗嗎呢吧啊呀哈嗯哦了谢謝聊好再别別瞎]")
 _MARKS = re.compile("[,;:，、；：]")
 _WORD = re.compile(r"[\w'’]+|[^\w\s]")
 
@@ -143,7 +147,10 @@ def classify_small_talk(message: str, least: float) -> SmallTalk | None:
     None, too, of a wish for another form of the last answer ("shorter"), and of English with a word that was never part
     of small talk, or two of a longer statement.
     """
-    if classify_route(message).get("talk", 0.0) < least or _REVISION.search(message):
+    share = classify_route(message).get("talk", 0.0)
+    if share < least or _REVISION.search(message) or _names_only(message):
+        return None
+    if share < _SURE_QUESTION and message.rstrip().endswith(("?", "？")) and not _ADDRESS.search(message):
         return None
     _, talk, words = _load()
     said = {token for _, token in find_tokens(message.casefold()) if token.isascii() and token.isalpha()}
@@ -151,3 +158,11 @@ def classify_small_talk(message: str, least: float) -> SmallTalk | None:
         return None
     kinds = talk.probabilities(extract_features(message, words))
     return cast("SmallTalk", max(kinds, key=lambda kind: kinds[kind]))
+
+
+def _names_only(message: str) -> bool:
+    """Return whether a Korean or Chinese message has no verb, as in 볼펜 재고, or wishes to be told about something."""
+    language = detect_language(message)
+    if language == "ko":
+        return not _KOREAN_PREDICATE.search(message) or bool(_KOREAN_WISH.search(message))
+    return language == "zh" and not _CHINESE_ADDRESS.search(message)

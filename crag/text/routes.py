@@ -73,6 +73,14 @@ _INTERVAL = lazy_regex(  # not to be read as “every one of them”
 )
 _BORROWED = lazy_regex(r" \([^()]+\)$")  # what a follow-up borrows from earlier questions asks for nothing
 _MAX_SENTENCES = 50
+_MEANING = lazy_regex(r"\bmeans?\W*$", re.IGNORECASE)
+_DOCUMENT = lazy_regex(  # what a summary may be of
+    r"\b(?:this|these|that|it|they|them|everything|whole|entire|all|documents?|files?|papers?|texts?|pdfs?|reports?|articles?"
+    r"|books?|contracts?|agreements?|polic(?:y|ies)|leases?|handbooks?|manuals?|minutes|stud(?:y|ies)|speech|survey|notes|overall|gist|takeaways|conclusions?)\b"
+    r"|[이그] |전체|문서|파일|자료|보고서|논문|계약서|규정|책|글|약관|내용|회의록|설명서|요지|핵심"
+    r"|[这這该該全整]|文[件档檔章]|[报報]告|合同|[书書]|[内內]容|[条條]款|大意|主旨|要[点點]|[协協][议議]|[论論]文",
+    re.IGNORECASE,
+)
 _FORM = 1.0
 """What a form that matches adds to the share of its route."""
 _LEAST = {"document": 0.65, "list": 0.55, "steps": 0.65}
@@ -113,7 +121,7 @@ def choose_route(question: str) -> RouteChoice:
     for route, has_form in (("document", _find_summary(asked)), ("list", stated), ("steps", parts)):
         odds[route] = shares.get(route, 0.0) + _FORM * bool(has_form)
     route, share = max(odds.items(), key=lambda item: item[1])
-    if share < _LEAST.get(route, 0.0):
+    if share < _LEAST.get(route, 0.0) or (route == "document" and share < _FORM and _asks_fact(own)):
         route = "fact"
     if route == "document":
         return RouteChoice("document", "It asks for a summary.")
@@ -124,6 +132,12 @@ def choose_route(question: str) -> RouteChoice:
     if route == "steps" and (parts := parts or _guess_parts(asked)):
         return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
     return replace(_FACT, is_clear=shares["fact"] + shares.get("table", 0.0) >= _CLEAR)
+
+
+def _asks_fact(asked: str) -> bool:
+    """Return whether a question names no document that a summary could be of, or asks what something means."""
+    is_question = bool(_words("asks").search(asked))
+    return bool(_MEANING.search(asked)) or (is_question and not _DOCUMENT.search(asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +222,8 @@ def _guess_parts(asked: str) -> tuple[str, ...]:
     if len(clauses) > 2 and _words("condition").search(clauses[0]):
         return tuple(f"{_capitalize(clauses[0])}{comma}{clause}?" for clause in clauses[1 : MAX_PARTS + 1])
     is_apart = 1 < len(clauses) <= MAX_PARTS and _stands_alone(clauses[0])
+    if is_apart and len(clauses) == 2 and not _stands_alone(clauses[1]):
+        return ()  # one fact and its halves: "What is the fee and who collects it?"
     if is_apart and sum(bool(_words("asks").search(clause)) for clause in clauses) > 1:
         first = next(at for at, clause in enumerate(clauses) if _words("asks").search(clause))
         return tuple(map(_write_question, [comma.join(clauses[: first + 1]), *clauses[first + 1 :]]))

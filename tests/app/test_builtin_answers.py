@@ -145,7 +145,7 @@ def test_a_name_that_the_documents_do_not_contain_is_not_read_as_another(club: A
 
 
 def test_an_answer_to_half_of_a_question_says_what_it_leaves_open(club: Application) -> None:
-    trace = ask(club, "How much is the annual fee for adults and who collects it?", route="fact")
+    trace = ask(club, "How much is the annual fee for adults and who collects it?")
     assert trace.outcome == "documents_partly"
     assert "140 pounds" in trace.text
     assert trace.text.endswith("\n\nThe passages I used do not answer “Who collects it?”")
