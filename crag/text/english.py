@@ -213,6 +213,7 @@ _CLAUSE_BORDER = lazy_regex(
 _SUBJECT_RELATIVE = lazy_regex(rf"\b(?:which|that|who) (?:(?:{_BE}|ha[sd]|have|\w+ly) )*$", re.IGNORECASE)
 _CODE = lazy_regex(r"\b([A-Za-z]{1,4})-?(\d{1,4}[a-z]?)\b")
 _NON = lazy_regex(r"\bnon-?[a-z]{3,}", re.IGNORECASE)
+_ACRONYM = lazy_regex(r"\b[A-Z]{2,5}\b")
 _PERIODICAL = lazy_regex(r"(?:hour|dai|week|month|quarter|year)ly", re.IGNORECASE)
 _PERIOD_WORD = lazy_regex(
     r"(?:hour|day|dai|week|month|quarter|year)(?:s|ly)?|annual(?:ly)?|fortnight(?:s|ly)?", re.IGNORECASE
@@ -259,7 +260,15 @@ def find_missing_words(
     unlike = [word for word in unlike if nearest[word] < _SIMILAR]
     others = _find_first_names_of_others(question.text, quoted)
     names = tuple(
-        dict.fromkeys([*missing, *others, *_missing_years(quoted, question.text), *_missing_codes(text, question.text)])
+        dict.fromkeys(
+            [
+                *missing,
+                *others,
+                *_missing_years(quoted, question.text),
+                *_missing_codes(text, question.text),
+                *_missing_acronyms(text, question.text),
+            ]
+        )
     )
     unlike += _find_words_of_other_names(question, quoted, held=frozenset(extract_terms(context)))
     unlike += _find_verbs_of_others(question, quoted)
@@ -394,6 +403,14 @@ def _missing_codes(text: str, question: str) -> list[str]:
         for letters, digits in _CODE.findall(question)
         if not re.search(rf"\b{letters}[ -]?{digits}\b", text, re.IGNORECASE)
     ]
+
+
+def _missing_acronyms(text: str, question: str) -> list[str]:
+    """Return the acronyms asked for that are ordinary words otherwise, as WHO and US, and that a text does not hold."""
+    if question.isupper():
+        return []
+    found = (word for word in _ACRONYM.findall(question) if not extract_terms(word))
+    return [word for word in found if not re.search(r"\b" + r"\.?".join(word) + r"\b", text)]
 
 
 def _is_form_of_name(name: str, term: str) -> bool:

@@ -414,6 +414,8 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder):
         ("How much does a weekly ticket cost?", "A monthly ticket costs 3.84 times the weekly ticket.", "", False),
         ("When can weekly tickets be refunded?", "Annual tickets are refunded by 4 May.", "", False),
         ("Why did the post go to Joel Kemp?", "The post has been held by Joel Kemp since February.", "", False),
+        ("When was the WHO established?", "In 2000 the company established rules.", "", False),
+        ("When was the WHO established?", "The WHO was established in 1948.", "", True),
         ("When is the claim due now?", "The claim had been due on 29 August.", "", False),
         ("How much is the salary?", "We pay the salary for four years, plus £800 for travel.", "", False),
         ("How much is the salary?", "We pay a salary of £9,000, plus £800 for travel.", "", True),
