@@ -176,7 +176,9 @@ class _QueryWriter(QueryScope):
         return next((column for column in texts if self._is_counted(column)), None)
 
     def _is_counted(self, column: TableColumn) -> bool:
-        question, spans = self.asked.question, self.asked.spans[column]
+        question, spans = self.asked.question, self.asked.spans.get(column)
+        if not spans:  # another word stands for it
+            return False
         start, end = spans[0][0], spans[-1][1]
         return any(
             last <= start <= last + question.isascii()

@@ -107,6 +107,10 @@ SHEETS = {
         South | January | 2
         South | February | 4
         South | March | 9""",
+    "Courses": """
+        Course | Day | Teacher | Group size | Notes
+        Violin group | Monday | Greta Ode | 6 | waiting list
+        Brass band | Thursday | Hal Reed | 30 | audition""",
     "지점 현황": """
         지점 | 매출(만원) | 직원 수 | 지역
         강남점 | 5,200 | 14명 | 수도권
@@ -331,6 +335,7 @@ def test_a_question_gets_its_figures(title: str, question: str, kind: str, rows:
         ("Visits by town", "Which town grew the most from 2022 to 2023?"),
         ("Visits by town", "Which town had the most visits?"),
         ("Visits by town", "Did Odby have more visits in 2023 than in 2022?"),
+        ("Courses", "How many people are on the waiting list for the violin group?"),
         ("Staff", "Who is the best employee?"),
         ("Staff", "How many people work in Marketing?"),
         ("Income statement", "What is the total for Q1?"),

@@ -658,5 +658,5 @@ def test_what_shares_too_little_is_off_topic(embedder, question, text, off_topic
 )
 def test_a_korean_row_names_a_person_or_an_office(embedder, note, covered):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
-    quoted = Quotation(f"시설: 단체 관람 | 요금: 2000 | 주의사항: {note}", "박물관")
+    quoted = Quotation(f"시설: 단체 관람 | 요금: 2000 | 예약과 주의사항: {note}", "박물관")
     assert check.is_covered("단체 관람 신청은 누구한테 해야 하나요?", [quoted]) == covered
