@@ -185,6 +185,7 @@ _ASKS_KIND = lazy_regex(
 _ASKS_KIND = lazy_regex(
     r"\b(?:what|which) [a-z]{3,} (?:is|are|was|were|do|does|did|has|have|had|can|may|must|should|will)\b", re.IGNORECASE
 )
+_HOW_TO = lazy_regex(r"\bhow (?:do|can|should|must) (?:i|we|you|one|people) ([a-z]{3,})", re.IGNORECASE)
 _WHAT_DID = lazy_regex(r"\b(?:what|which) ([a-z]{3,}) (?:did|does|do|has|have|had|will)\b", re.IGNORECASE)
 _NAMES = lazy_regex(r"\b[A-Z][\w’'&-]*(?: [A-Z][\w’'&-]*)*")
 _PLACE = lazy_regex(r"\b(?:in|at|near|to) (?:the )?[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*")
@@ -435,11 +436,22 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
         items = max(quoted.items, len(_SEPARATOR.findall(text)) + 1)
         if items <= COUNT_WORDS.index(wanted[1].lower()):
             return False
+    if (deed := _HOW_TO.search(asked)) and _names_deed_only(deed[1].lower(), text):
+        return False
     if _leaves_unnamed(question, quoted, is_kind_open=is_kind_open):
         return False
     if _ASKS_PRICE.search(asked) and _prices_something_else(question, quoted):
         return False
     return not is_kind_open or _names_kind(question, quoted, embedder)
+
+
+def _names_deed_only(verb: str, text: str) -> bool:
+    """Return whether a text speaks of a deed and does not say how it is done: "Each booking is held until six"."""
+    stem = re.escape(verb.removesuffix("e"))
+    forms = re.findall(rf"\b(?:(an?|the|each|every|any|all|no|your|our|this) )?({stem}[a-z]*)", text, re.IGNORECASE)
+    return bool(forms) and all(
+        before and form.lower().endswith(("ing", "ings", "ion", "ions")) for before, form in forms
+    )
 
 
 def _leaves_unnamed(question: AnalyzedQuestion, quoted: Quotation, *, is_kind_open: bool) -> bool:

@@ -561,6 +561,22 @@ def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quote
             "The bowline is for the Clerk by noon on 3 April.",
             "The bowline is at the Clerk's in Odby.",
         ),
+        (
+            "Why is the terrace smoke-free?",
+            "Since then the terrace has been smoke-free.",
+            "The terrace is smoke-free because of the fire.",
+        ),
+        (
+            "What was Clara Moor's brother called?",
+            "The Moor Trust was founded by Clara Moor's brother.",
+            "The brother of Clara Moor was called Edmund.",
+        ),
+        (
+            "How long does the battery take to charge?",
+            "A full charge of the battery lasts for 75 minutes.",
+            "A full charge of the battery takes 75 minutes.",
+        ),
+        ("How do I book a bed?", "Each booking of a bed is held until 6 pm.", "Beds are booked online."),
         ("When does the lease run out?", "The lease is run from Odby on 4 May.", "The lease ends on 4 May."),
         (
             "What time is the midday visit?",
