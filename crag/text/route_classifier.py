@@ -150,7 +150,8 @@ def classify_small_talk(message: str, least: float) -> SmallTalk | None:
     share = classify_route(message).get("talk", 0.0)
     if share < least or _REVISION.search(message) or _names_only(message):
         return None
-    if share < _SURE_QUESTION and message.rstrip().endswith(("?", "？")) and not _ADDRESS.search(message):
+    is_question = message.rstrip().endswith(("?", "？")) and not _ADDRESS.search(message)
+    if is_question and (message.isascii() or share < _SURE_QUESTION):
         return None
     _, talk, words = _load()
     said = {token for _, token in find_tokens(message.casefold()) if token.isascii() and token.isalpha()}
