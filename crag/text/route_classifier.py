@@ -55,6 +55,11 @@ _ASKING = re.compile(  # in a clause
     r"|누구|누가|무엇|뭐|뭘|뭔|언제|어디|얼마|왜|어떻|어떤|어느|몇|무슨|(?:나요|까요?|가요|는지|은지|던가|냐|니)$"
     r"|[谁誰]|什[么麼]|[几幾]|多[少久长長大高远遠]|怎|哪|[为為]何|何[时時]|[吗嗎呢]|是否|能否|([\u4e00-\u9fff])[不没沒]\1|[没沒]有?$"
 )
+_PROGRAM = re.compile(  # what an English question to the program speaks of
+    r"\b(?:you|u|your|yours|yourself|ya|here|ask(?:ing|ed)?|apps?|chats?|bots?|files?|documents?|pdfs?|upload\w*|data"
+    r"|conversations?|history|models?|internet|web|offline|online|languages?|program|software|ai)\b",
+    re.IGNORECASE,
+)
 _SURE_QUESTION = 0.8
 _KOREAN_PREDICATE = re.compile(r"(?:요|다|까|지|네|죠|냐|니|군|라|자|어|아|해|게|줘|지마|ㅋ+|ㅎ+|ㅠ+|ㅜ+)(?:\W|$)")
 _KOREAN_WISH = re.compile(r"(?:알려|설명해|찾아|보여)\s?(?:줘|주세요|줄래|주실)")
@@ -150,9 +155,10 @@ def classify_small_talk(message: str, least: float) -> SmallTalk | None:
     share = classify_route(message).get("talk", 0.0)
     if share < least or _REVISION.search(message) or _names_only(message):
         return None
-    is_question = message.rstrip().endswith(("?", "？")) and not _ADDRESS.search(message)
-    if is_question and (message.isascii() or share < _SURE_QUESTION):
-        return None
+    if message.rstrip().endswith(("?", "？")):
+        whom = _PROGRAM if message.isascii() else _ADDRESS
+        if not whom.search(message) and (message.isascii() or share < _SURE_QUESTION):
+            return None
     _, talk, words = _load()
     said = {token for _, token in find_tokens(message.casefold()) if token.isascii() and token.isalpha()}
     if len(said - talk.words) > ("?" not in message and len(message.split()) >= _MIN_STATEMENT_WORDS):

@@ -69,7 +69,15 @@ QUESTIONS = (
     ),
     *("好的产品是什么", "", "???"),
     *("볼펜 재고", "이상반응 알려줘", "不良反应"),
-    *("Something private?", "Can you smoke here?", "duties", "Can I delete my account?", "Is the pool private?"),
+    *(
+        "Something private?",
+        "Can you smoke here?",
+        "Can I delete just one reading?",
+        "Question 1?",
+        "duties",
+        "Can I delete my account?",
+        "Is the pool private?",
+    ),
     *("parking", "주차", "수영장", "游泳池", "可以带狗吗", "Do you know who signed the lease?", "카드 되나요"),
 )
 
