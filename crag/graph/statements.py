@@ -223,7 +223,8 @@ class SourceText:
         label, quoted = row if len(row) == _LABELLED_CELLS else ("", statement)
         if lead := _LABEL.match(quoted):
             label, quoted = lead[1], quoted[lead.end() :]
-        return _quoted_form(quoted) in self.quotations and self.all_terms.issuperset(extract_terms(label))
+        named = extract_terms(normalize_figures(label))
+        return _quoted_form(quoted) in self.quotations and self.all_terms.issuperset(named)
 
     @cached_property
     def figures(self) -> frozenset[str]:

@@ -29,7 +29,7 @@ from crag.text.questions import (
     separate_words,
 )
 from crag.text.small_talk import detect_small_talk, is_summary_request, strip_small_talk
-from crag.types import Passage, Turn
+from crag.types import HEADING_SEPARATOR, Passage, Turn
 
 KeyWord = tuple[str, tuple[str, ...]]  # as written, with its terms
 
@@ -95,6 +95,8 @@ class BuiltinRewriter(Rewriter):
         own, earlier = topics.own, topics.earlier
         if _is_fragment(asked) and _figure_kinds(own) & _figure_kinds(_earlier_words(history, asked, own)):
             return _borrow(question, earlier, "It gives another figure")
+        if _names_subject(asked) and topics.have_section(find_passages(asked)):
+            return CondensedQuestion(question, "It names its own subject, so nothing was added.")
         found = find_passages(f"{asked} ({_join(earlier)})")
         if held := topics.find_held_together(found, is_fragment=_is_fragment(asked)):
             return _borrow(question, held, f"A passage mentions {_quote(own)} together with {_quote(held)}")
@@ -133,6 +135,13 @@ class _Topics:
 
     def earlier_share(self, passage: Passage) -> float:
         return self._share(self.earlier, _passage_terms(passage))
+
+    def have_section(self, passages: Sequence[Passage]) -> bool:
+        """Return whether a heading names all the words of the question itself, and none of the earlier ones."""
+        own = {part for _, parts in self.own for part in parts}
+        earlier = {part for _, parts in self.earlier for part in parts} - own
+        headings = ({*extract_terms(one.heading.rpartition(HEADING_SEPARATOR)[2])} for one in passages)
+        return any(own <= heading and earlier.isdisjoint(heading) for heading in headings)
 
     def find_held_together(self, passages: Sequence[Passage], *, is_fragment: bool) -> list[KeyWord]:
         """Return the earlier words that occur in a sentence together with the question's own, if there is one.

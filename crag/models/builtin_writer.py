@@ -55,14 +55,18 @@ class BuiltinWriter(Writer):
         asked = analyze_question(extract_asking_sentences(question), self._statistics)
         earlier = "\n".join(turn.text for turn in history if turn.role == "assistant")
         known = earlier if asks_for_more(question) else ""
-        drafts: dict[str, AnalyzedQuestion] = {}
+        drafts: dict[str, list[AnalyzedQuestion]] = {}
         for part in separate_questions(asked):
             draft = self._compose(part, knowledge, known)
             stop.check()
-            if draft and not any(draft in other for other in drafts):
-                drafts[draft] = part
+            if draft:
+                drafts.setdefault(next((other for other in drafts if draft in other), draft), []).append(part)
         written = "\n\n".join(drafts)
-        answer = "\n\n".join(text for text, part in drafts.items() if not self._is_off_topic(part, text, knowledge))
+        answer = "\n\n".join(
+            text
+            for text, parts in drafts.items()
+            if not all(self._is_off_topic(part, text, knowledge) for part in parts)
+        )
         is_repeated = bool(written) and self._repeats(asked, question, written, earlier)
         if is_repeated and not names_no_subject(question):  # earlier answers may hide what is asked now
             answer = self._compose(asked, knowledge, earlier, least_share=0.0)

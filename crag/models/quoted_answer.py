@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, takewhile
 
 from crag.text.citation_marks import escape_brackets
-from crag.text.coverage import Gaps, find_labelled_values
+from crag.text.coverage import Gaps, find_labelled_values, is_line_asked_for
 from crag.text.definitions import defines, find_term
 from crag.text.language import (
     continues_item,
@@ -18,6 +18,7 @@ from crag.text.language import (
     is_heading_above,
     is_list_item,
     is_table_row,
+    read_mark_style,
     restricts_previous,
     strip_list_mark,
 )
@@ -25,6 +26,7 @@ from crag.text.opening_hours import names_day_itself
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more, states_directly
 from crag.text.tables import names_cell, trim_row
+from crag.text.word_forms import find_synonyms
 
 MAX_SENTENCES = 4
 MAX_ITEMS = 12
@@ -69,13 +71,22 @@ def compose_answer(question: AnalyzedQuestion, texts: Sequence[Sequence[ScoredUn
         if labelled and not find_gaps(labelled):
             return _write_units(labelled)
     ranked = sorted(prose, key=lambda unit: -unit.score)
-    ranked = _find_definitions(question, ranked, texts) or ranked
-    lead = _find_lead(question, ranked, find_gaps)
+    ranked = _find_named_lines(question, ranked, find_gaps) or _find_definitions(question, ranked, texts) or ranked
+
+    def introduce(units: Sequence[ScoredUnit]) -> list[ScoredUnit]:
+        return list(dict.fromkeys(each for unit in units for each in _with_announcement(unit, texts)))
+
+    def find_left(units: Sequence[ScoredUnit]) -> Gaps:
+        return find_gaps(introduce(units) if question.is_cjk else units)
+
+    lead = _find_lead(question, ranked, find_left)
     if question.answer_type == "list" and (block := _find_asked_list(texts, lead, find_gaps)):
         return _write_list(block)
     if block := _find_list_of_heading(question, texts, lead):
         return _write_list(block)
-    chosen = _choose_units(question, ranked, lead, find_gaps)
+    chosen = _choose_units(question, ranked, lead, find_left)
+    if find_left(chosen).is_smaller_than(find_gaps(chosen)):
+        return _write_units(introduce(chosen))
     return _write_units(_with_neighbours(chosen, {unit.n: text for text in texts for unit in text[:1]}))
 
 
@@ -108,10 +119,21 @@ def _find_definitions(
         return []
     near = [unit for unit in ranked if unit.score >= _COMPLETING_SCORE_SHARE * ranked[0].score]
     wanted = extract_terms(term)
-    headings = {(unit.n, unit.place) for text in texts for unit in text if extract_terms(unit.text) == wanted}
+    same = [wanted, *map(extract_terms, find_synonyms(term))]
+    headings = {
+        (unit.n, unit.place) for text in texts for unit in text if extract_terms(strip_list_mark(unit.text)) in same
+    }
     return [unit for unit in near if defines(term, unit.text)] or [
-        unit for unit in near if (unit.n, unit.place - 1) in headings
+        unit for unit in ranked if (unit.n, unit.place - 1) in headings
     ]
+
+
+def _find_named_lines(
+    question: AnalyzedQuestion, ranked: Sequence[ScoredUnit], find_gaps: GapFinder
+) -> list[ScoredUnit]:
+    """Return the Korean line whose label is the noun asked for: "준비물: 도시락"; nothing if several have it."""
+    lines = [unit for unit in ranked if is_line_asked_for(question, unit.text) and not find_gaps([unit])]
+    return lines if len(lines) == 1 else []
 
 
 def _asks(unit: ScoredUnit) -> bool:
@@ -235,10 +257,23 @@ def _announced_units(unit: ScoredUnit, after: Sequence[ScoredUnit]) -> Sequence[
         return ()
     listed = bool(after) and is_list_item(after[0].text)
     most = MAX_ITEMS if listed else _MAX_FOLLOWING_SENTENCES
-    end = next(
-        (at for at, each in enumerate(after) if is_heading(each.text) or is_list_item(each.text) != listed), most
+    mark = read_mark_style(unit.text)
+    ends = (
+        is_heading(each.text) or is_list_item(each.text) != listed or (mark and read_mark_style(each.text) == mark)
+        for each in after
     )
+    end = next((at for at, is_end in enumerate(ends) if is_end), most)
     return after[: min(end, most)]
+
+
+def _with_announcement(item: ScoredUnit, texts: Sequence[Sequence[ScoredUnit]]) -> list[ScoredUnit]:
+    """Return an item after the sentence that announces its list, without which it says little; else it alone."""
+    if not is_list_item(item.text) or is_table_row(item.text):
+        return [item]
+    before = reversed([unit for text in texts for unit in text if unit.n == item.n and unit.place < item.place])
+    mark = read_mark_style(item.text)
+    above = next((unit for unit in before if read_mark_style(unit.text) != mark), None)
+    return [above, item] if above and announces_more(above.text) else [item]
 
 
 def _restrictions(after: Sequence[ScoredUnit]) -> tuple[ScoredUnit, ...]:

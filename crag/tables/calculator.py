@@ -220,8 +220,12 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 def continue_calculation(previous: str, fragment: str, tables: Sequence[DataTable]) -> str:
     """Return the earlier question as the fragment changes it, if the tables surely answer it; else an empty text.
 
-    The fragment names another value of a column, another operation, another year, or what to group by.
+    The fragment names another value of a column, another operation, another year, or what to group by. One that says
+    what to compute of which column is a question of its own.
     """
+    own = write_query(fragment, tables) if _has_operation(fragment) else None
+    if own is not None and own.is_certain:
+        return ""
     before = write_query(previous, tables)
     if before is None or not before.is_certain:
         return ""
@@ -230,6 +234,10 @@ def continue_calculation(previous: str, fragment: str, tables: Sequence[DataTabl
         if query and query.is_certain and query.sql != before.sql:
             return f"{candidate}?"
     return ""
+
+
+def _has_operation(text: str) -> bool:
+    return bool(re.search(_OPERATIONS[detect_language(text)], text, re.IGNORECASE))
 
 
 def _make_candidates(previous: str, fragment: str, tables: Sequence[DataTable]) -> Iterator[str]:

@@ -7,6 +7,7 @@ than none.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 from crag.tables.changes import write_change, write_share
 from crag.tables.data_table import DataTable, TableColumn
@@ -35,7 +36,14 @@ def write_queries(question: str, tables: Sequence[DataTable]) -> list[TableQuery
     rank = {id(one): (len(one.rest), -one.matches) for one in readings}
     best = [one for one in readings if rank[id(one)] == min(rank.values())]
     queries = [_write_one(one) for one in best] if len(best) <= _MAX_TIED else [None]
-    return [] if None in queries else [one for one in queries if one]
+    found = [] if None in queries else [one for one in queries if one]
+    if not found:
+        return []
+    rest, matches = min(rank.values())
+    rivals = [one for one in readings if one.names_concept and (len(one.rest), -one.matches - 1) == (rest, matches)]
+    if any(_QueryWriter(one).write() for one in rivals):
+        return [replace(one, is_certain=False) for one in found]  # the other table may be meant
+    return found
 
 
 def _write_one(reading: TableReading) -> TableQuery | None:

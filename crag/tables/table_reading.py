@@ -52,7 +52,8 @@ class TableReading:
     `values` and `named` are the cell values and the columns that it names, with their places; `excluded` are values
     that it rules out. `each` is the period by which it groups dates, and `asked_period` the one that it looks for.
     `rest` are its content words that the table does not explain, and `matches` counts those that it does. `contest` is
-    the column of which it compares the values that it names. `is_guessed` if a word is ambiguous, and `is_refused` if
+    the column of which it compares the values that it names. `names_concept` if it calls a column by another name, such
+    as an item where the column is “Product”. `is_guessed` if a word is ambiguous, and `is_refused` if
     one means what no query can express.
     """
 
@@ -70,7 +71,9 @@ class TableReading:
         self.is_guessed, self.is_range = mentions.is_guessed, mentions.is_range
         self.spans: dict[TableColumn, list[tuple[int, int]]] = {}
         self.named = self._find_columns()
-        self.named |= self._find_concepts()
+        concepts = self._find_concepts()
+        self.named |= concepts
+        self.names_concept = bool(concepts)
         named_periods = [one for one in self.periods if one in self.named]
         self.is_range |= len(named_periods) == 2 and has_words(question, "wording", "range")
         self.groups = self._find_groups()

@@ -25,6 +25,7 @@ from crag.text.language import (
     is_heading_above,
     is_labelled_line,
     is_table_row,
+    read_label,
     split_sentences,
     strip_list_mark,
 )
@@ -82,6 +83,9 @@ _CJK_QUALIFIERS = (  # words of a question of which its answer must hold one of 
 )
 _LATIN = lazy_regex(r"[A-Za-z][A-Za-z\d-]*")
 _NUMBERED = lazy_regex(r"\d+(?:학년|반|층|동|호선|호|조|급|과|관|[楼樓层層栋棟号號班室级級])(?![가-힣\d])")  # 3반, 2楼
+_AFTER_NOUN = lazy_regex(  # what follows the noun that is asked for: "준비물 좀 알려줘", "준비물이 뭐예요?"
+    r"(?:이?란|[은는이가을를도])?(?: (?:좀|다시|알려|말해|보여|뭐|무엇|뭔|어떻).*)?\W*$"
+)
 _LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
     (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
     for asking, label in (
@@ -312,7 +316,7 @@ def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: 
     Of 62 such answers to Natural Questions, SQuAD, KorQuAD and DRCD, 32 were right; of the others, nine in ten.
     """
     sentences = [sentence for quoted in used for sentence in _separate_sentences(quoted)]
-    if _leaves_out_day(question.text, sentences, passages):
+    if _leaves_out_day(question.text, sentences, passages) or _leaves_out_line(question, sentences, passages):
         return True
     if question.answer_type not in SINGLE_VALUE_TYPES or not passages:
         return False
@@ -344,6 +348,13 @@ def _leaves_out_day(question: str, used: Sequence[Quotation], passages: Sequence
         return False
     sentences = (sentence for passage in passages for sentence in split_sentences(passage.text))
     return any(names_day_itself(question, sentence) and asks_opening(sentence) for sentence in sentences)
+
+
+def _leaves_out_line(question: AnalyzedQuestion, used: Sequence[Quotation], passages: Sequence[Passage]) -> bool:
+    """Return whether a line that is not quoted has the very noun asked for as its label."""
+    if any(is_line_asked_for(question, sentence.text) for sentence in used):
+        return False
+    return any(is_line_asked_for(question, line) for passage in passages for line in split_sentences(passage.text))
 
 
 def _trim_rows(question: AnalyzedQuestion, quoted: Quotation) -> Quotation:
@@ -440,6 +451,14 @@ def find_labelled_values(question: AnalyzedQuestion, texts: Sequence[str]) -> li
     labels = [label for asking, label in _LABELS if asking.search(question.text)]
     places = [next((at for at, text in enumerate(texts) if label.search(text)), None) for label in labels]
     return [] if None in places else list(dict.fromkeys(at for at in places if at is not None))
+
+
+def is_line_asked_for(question: AnalyzedQuestion, line: str) -> bool:
+    """Return whether a line has the noun that a Korean question asks for as its label: "준비물: 도시락"."""
+    if not question.is_cjk or question.answer_type != "other":
+        return False
+    label = read_label(line)
+    return bool(label) and f" {_AFTER_NOUN.sub('', question.text)}".endswith(f" {label}")
 
 
 def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder | None) -> Gaps:

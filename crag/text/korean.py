@@ -59,6 +59,9 @@ _REASON = lazy_regex(
     "|계기|여파|바람에|느라"
     "|(?:공사|사고|고장|화재|점검|보수|수리|지진|홍수|태풍|폭우|폭설|파업|행사|질병|질환|감염|부족|문제|사정|요청|반대|실패|전쟁|사망|교체|정전)(?:으로|로)(?![가-힣])"
 )
+_DATE_NOUN = lazy_regex("([가-힣]{2,})(?:일자|날짜|일|날)")  # 시행일: a text that dates what it names states it
+_PHONE_NOUNS = frozenset({"전화번호", "연락처"})  # a text with a phone number needs no word for it
+_DAY = lazy_regex(r"\d(?:일|월|년)|매월|매주|[월화수목금토일]요일|말일")
 _MIN_LONG_WORD = 4  # syllables
 _HELD_PAIRS = 0.75  # of the syllable pairs of a long word, which may be spelt in another way
 
@@ -104,7 +107,12 @@ def find_missing_words(question: str, text: str, context: str = "") -> tuple[str
     missing = (
         topic.base
         for topic in _read_topics(question)
-        if not (topic.is_class or _is_held(topic, said) or _is_held(topic, around, with_synonyms=False))
+        if not (
+            topic.is_class
+            or _is_held(topic, said)
+            or (_is_held(topic, around, with_synonyms=False) if topic.is_verb else names_word(topic.base, context))
+            or _holds_halves(topic, said, around)
+        )
     )
     return tuple(dict.fromkeys(missing))
 
@@ -115,11 +123,13 @@ def lacks_reason(question: str, text: str) -> bool:
 
 
 _COUNTER = (
-    "석|명|개|대|권|층|회|번|분|시간|개월|년|살|세|마리|병|장|곳|가지|인분|원|퍼센트|과목|학점|점|쪽|페이지|채|그루"
+    "정(?!도)|알|캡슐|잔|포|컵|벌|켤레|봉지|상자"
+    "|석|명|개|대|권|층|회|번|분|시간|개월|년|살|세|마리|병|장|곳|가지|인분|원|퍼센트|과목|학점|점|쪽|페이지|채|그루"
 )
 _COUNTED = lazy_regex(rf"몇 ?({_COUNTER})(?![가-힣]{{0,1}}에서)")
 _SAME_COUNTERS = (
     "명 인 사람 분",
+    "정 알",
     "개 가지 곳",
     "회 번 차례",
     "살 세",
@@ -133,6 +143,14 @@ _NUMERAL = (
     r"(?:\d[\d,.]* ?[십백천만억조]*|[한두세네]|서너|다섯|여섯|일곱|여덟|아홉|열|스[무물]|[일이삼사오육칠팔구십백천만]+)"
 )
 _BEFORE_COUNTER = lazy_regex(r"(?<![A-Za-z\d])\d[\d,.]* ?")
+_ASKS_FORBIDDEN = lazy_regex("면 ?안 ?[되돼]는|[가-힣]지 ?말아야")  # 복용하면 안 되는 사람
+_FORBIDS = lazy_regex(
+    "지 ?[말마]|지 ?[않못]|금지|금[하한합]|안 ?[되된됩돼]|없[다습는으]|불가|제외|삼[가갈]|피[하해할]|아니"
+)
+_ASKS_AMOUNT = lazy_regex("^(?!.*(?:율|퍼센트|%|할인|이자|인상)).*얼마(?![나큼간])")
+_PERCENTAGE, _MONEY = lazy_regex(r"\d ?(?:%|퍼센트)"), lazy_regex("원|달러|유로|위안|엔")
+_ASKS_PHONE = lazy_regex(r"(?:전화 ?번호|연락처)(?:[은는이가를]? ?(?:뭐|무엇|어떻|알려|좀|몇).*)?\W*$")
+_PHONE = lazy_regex(r"(?<![\d-])(?:\d{2,4}-)?\d{3,4}-\d{4}(?!\d)|내선")
 _ASKS_COLOUR = lazy_regex("(?:무슨|어떤|어느) ?색|색깔?[은이]? ?(?:뭐|무엇)")
 _ASKS_NAME = lazy_regex(
     r"((?:담임|[가-힣]*(?:선생|교수|과장|부장|팀장|사장|대표|원장|관장|회장|위원장|소장|이사|의사|간호사|강사|감독"
@@ -144,6 +162,8 @@ _ASKS_NAME = lazy_regex(
 def states_value(question: str, text: str) -> bool:
     """Return whether a text counts with the word that a question counts with, or states the colour or name asked for.
 
+    What must not be done is stated by a text that forbids, a price by none that holds only a percentage.
+
     True if the question asks for something else, and of a table row, whose column may name what is counted.
     """
     if "|" in text:
@@ -151,6 +171,12 @@ def states_value(question: str, text: str) -> bool:
     if counted := _COUNTED.search(question):
         same = {counted[1]}.union(*(group.split() for group in _SAME_COUNTERS if counted[1] in group.split()))
         return bool(re.search(rf"{_NUMERAL} ?(?:여 ?)?(?:{'|'.join(sorted(same, key=len, reverse=True))})", text))
+    if _ASKS_FORBIDDEN.search(question) and not _FORBIDS.search(text):
+        return False
+    if _ASKS_AMOUNT.search(question) and _PERCENTAGE.search(text) and not _MONEY.search(text):
+        return False
+    if _ASKS_PHONE.search(question) and not _PHONE.search(text):
+        return False
     if _ASKS_COLOUR.search(question):
         return "색" in text
     if named := _ASKS_NAME.search(question):
@@ -160,8 +186,10 @@ def states_value(question: str, text: str) -> bool:
 
 
 def names_word(word: str, text: str) -> bool:
-    """Return whether a text holds a noun itself, be it in a compound."""
-    return _is_held(_Topic(word, is_verb=False), _read_text(text), with_synonyms=False)
+    """Return whether a text holds a noun itself, be it in a compound, or an everyday synonym."""
+    said = _read_text(text)
+    is_held = _is_held(_Topic(word, is_verb=False), said, with_synonyms=False)
+    return is_held or any(_begins_word(other, said) for other in _STRICT_SYNONYMS.get(word, ()))
 
 
 def _read_topics(question: str) -> list[_Topic]:
@@ -206,12 +234,19 @@ def _strip(word: str) -> str:
         if not found or not found.start():
             break
         noun = base[: found.start()]
+        if ends_as_noun(base):
+            break
         is_short = len(noun) == 1 and (found[0] not in _AFTER_ONE_SYLLABLE or base != word)
         is_last = base != word and word[-1] in "이가을를" and found[0] not in _BEFORE_CASE
         if is_short or is_last or not fits_particle(noun, found[0]):
             break
         base = noun
     return base
+
+
+def ends_as_noun(word: str) -> bool:
+    """Return whether a word ends in a noun whose last syllable only looks like a particle: 출산휴가, 회의."""
+    return word in _PARTICLE_LIKE or word.endswith(_PARTICLE_LIKE_ENDINGS)
 
 
 def fits_particle(noun: str, particle: str) -> bool:
@@ -260,10 +295,25 @@ def _is_held(topic: _Topic, said: _Said, *, with_synonyms: bool = True) -> bool:
         return True
     if found := _NOUN_VERB.match(base):
         return _is_held(_Topic(found[1], is_verb=False), said, with_synonyms=with_synonyms)
+    if base in _PHONE_NOUNS and _PHONE.search(said.bare):
+        return True
+    if (dated := _DATE_NOUN.fullmatch(base)) and not topic.is_verb and _DAY.search(said.bare):
+        return _is_held(_Topic(dated[1], is_verb=False), said, with_synonyms=with_synonyms)
     if topic.is_verb:
         return any(stem in said.letters for stem in _letter_stems(base)) or _begins_verb(_bare_stem(base), said)
     pairs = ["".join(pair) for pair in pairwise(base)]
     return len(base) >= _MIN_LONG_WORD and sum(pair in said.bare for pair in pairs) >= _HELD_PAIRS * len(pairs)
+
+
+def _holds_halves(topic: _Topic, said: _Said, around: _Said) -> bool:
+    """Return whether a text holds one half of a long noun, and its context the other: 출산 below 경조휴가."""
+    if topic.is_verb or len(topic.base) < _MIN_LONG_WORD:
+        return False
+    halves = ((topic.base[:at], topic.base[at:]) for at in range(2, len(topic.base) - 1))
+    return any(
+        (first in said.bare and second in around.bare) or (second in said.bare and first in around.bare)
+        for first, second in halves
+    )
 
 
 @lru_cache(maxsize=500)
@@ -296,7 +346,12 @@ def _index_synonyms(groups: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_SYNONYMS = _index_synonyms(_WORDS["synonyms"])
+NOUN_SYNONYMS: tuple[tuple[str, ...], ...] = tuple(tuple(group.split()) for group in _WORDS["nouns"])
+"""Everyday nouns for the same thing: 집주인 and 임대인."""
+_SYNONYMS = _index_synonyms([*_WORDS["synonyms"], *_WORDS["nouns"]])
+_STRICT_SYNONYMS = _index_synonyms(_WORDS["nouns"])
+_PARTICLE_LIKE = frozenset(_WORDS["particle_like"].split())
+_PARTICLE_LIKE_ENDINGS = tuple(_WORDS["particle_like_ending"].split())
 
 
 def _alternatives(topic: _Topic) -> tuple[str, ...]:

@@ -127,6 +127,12 @@ def is_labelled_line(line: str) -> bool:
     )
 
 
+def read_label(line: str) -> str:
+    """Return the label of a line or list item that states a value after a colon; empty if there is none."""
+    text = strip_list_mark(line)
+    return re.split("[:：]", text, maxsplit=1)[0] if _LABELLED_LINE.match(text) else ""
+
+
 def is_label_border(before: str, line: str) -> bool:
     """Return whether one of two lines in a row states a value after a label, so that they are not one sentence."""
     return is_labelled_line(line) or (is_labelled_line(before) and len(before) <= _MAX_LABELLED_LINE)
@@ -148,6 +154,12 @@ def continues_item(sentences: Sequence[str], at: int) -> bool:
 def strip_list_mark(line: str) -> str:
     """Return a list item without its bullet or number."""
     return _LIST_MARK.sub("", line).strip()
+
+
+def read_mark_style(line: str) -> str:
+    """Return the bullet or the form of the number of a list item, alike for items of one list: `1.` for "2. Rent"."""
+    mark = _LIST_MARK.match(line)
+    return re.sub(r"[\d가-힣①-⑳]+", "1", mark[0].strip()) if mark else ""
 
 
 _RESTRICTION = lazy_regex(

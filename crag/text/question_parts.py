@@ -17,6 +17,11 @@ _JOINT = lazy_regex(rf",? (?:and|or) (?={_QUESTION_WORDS})", re.IGNORECASE)
 _LEADING_WORDS = lazy_regex(rf"\W*{_QUESTION_WORDS}", re.IGNORECASE)
 _KOREAN_WORDS = r"(?:언제(?:까지|부터)?|어디(?:에서|서|로)?|누가|누구(?:와|랑|에게)?|얼마(?:에|나)?)"
 _CHINESE_WORDS = r"(?:何[时時]|什[么麼][时時][候间間]|[谁誰]|多少[钱錢]|在?哪[里裡兒儿]|在?何[处處地]|在?什[么麼]地方)"
+_JOINT_TOPICS = lazy_regex(  # "보증금이랑 관리비 얼마예요?"
+    r"(?P<first>[가-힣]+?(?: [가-힣]+?)?)(?:이랑|랑|하고|와|과) (?P<second>[가-힣]+?(?: [가-힣]+?)?)(?:[은는이가]?) "
+    r"(?:각각 )?(?P<asked>(?:얼마|언제|어디|누구|몇 ?[가-힣]{1,2})(?:까지|부터|에서)?"
+    r"(?:예요|에요|이에요|인가요|입니까|이?야|이?죠|인지 알려.*)?\W*)"
+)
 _NEIGHBOURS = {
     "ko": lazy_regex(rf"({_KOREAN_WORDS})(?:,? (?:그리고 )?)({_KOREAN_WORDS})"),
     "zh": lazy_regex(rf"({_CHINESE_WORDS})(?:[、,，和与與及]|以及)?({_CHINESE_WORDS})"),
@@ -28,6 +33,9 @@ def split_question(question: AnalyzedQuestion) -> list[AnalyzedQuestion]:
 
     Parts that share their words, as in "when and where", differ only in the value that they ask for.
     """
+    if joint := _JOINT_TOPICS.fullmatch(question.text):
+        parts = [f"{joint[topic]} {joint['asked']}" for topic in ("first", "second")]
+        return [analyze_question(part, question.statistics) for part in parts]
     if neighbours := _NEIGHBOURS.get(detect_language(question.text)):
         if not neighbours.search(question.text):
             return [question]

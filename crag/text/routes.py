@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from crag.text.korean import ends_as_noun, fits_particle
 from crag.text.language import detect_language, extract_terms
 from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
 from crag.text.questions import is_long_question
@@ -64,6 +65,7 @@ _NUMBERS = {word: int(number) for number, words in _TABLES["numbers"].items() fo
 _PARTS: dict[str, str] = _TABLES["parts"] | {"number": "|".join(sorted(_NUMBERS, key=len, reverse=True))}
 _SCRIPT_RANGE = lazy_regex(r"\[[^\]]*(?:가-힣|\\u4e00-\\u9fff)[^\]]*\]")  # slow to compile without regard to case
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
+_BORROWED = lazy_regex(r" \([^()]+\)$")  # words that a follow-up borrows
 _STATEMENT_END = lazy_regex(r"[.。](?:\s?\[\d+\])?\s*$")
 _INTERVAL = lazy_regex(  # not to be read as “every one of them”
     rf"(?i)\b(?:every|each) (?:(?:other|second|third|few|single|\d+|{SEVERAL}) )*+"
@@ -122,6 +124,9 @@ def choose_route(question: str) -> RouteChoice:
         odds[route] = shares.get(route, 0.0) + _FORM * bool(has_form)
     route, share = max(odds.items(), key=lambda item: item[1])
     if share < _LEAST.get(route, 0.0) or (route == "document" and share < _FORM and _asks_fact(own)):
+        route = "fact"
+    bare = _BORROWED.sub("", asked)
+    if route == "steps" and not parts and bare != asked and choose_route(bare).route != "steps":
         route = "fact"
     if route == "document":
         return RouteChoice("document", "It asks for a summary.")
@@ -198,7 +203,7 @@ def find_form(kind: str, asked: str) -> re.Match[str] | None:
 
 def _find_list_topic(asked: str) -> str:
     match = find_form("list", asked)
-    topic = match["topic"].strip(" \"'“”‘’「」.,:;?!。？！，") if match else ""
+    topic = _read_noun(match, "topic").strip(" \"'“”‘’「」.,:;?!。？！，") if match else ""
     topic = _words("mention").sub("", topic)
     return topic if extract_terms(topic) and not _words("abstract_topic").search(topic) else ""
 
@@ -206,7 +211,14 @@ def _find_list_topic(asked: str) -> str:
 def _guess_topic(asked: str) -> str:
     """Return what a question may ask to list: the first noun with the words around it that do not only ask."""
     guess = find_form("list_guess", asked)
-    return guess["topic"].strip() if guess else ""
+    return _read_noun(guess, "topic").strip() if guess else ""
+
+
+def _read_noun(match: re.Match[str], name: str) -> str:
+    """Return a group of a form, with the syllable after it if that is no Korean particle: 병가, not 병."""
+    noun, after = match[name], match.string[match.end(name) : match.end(name) + 1]
+    is_noun = bool(re.fullmatch("[가을를은는]", after)) and bool(re.search("[가-힣]$", noun))
+    return noun + after if is_noun and (ends_as_noun(noun + after) or not fits_particle(noun, after)) else noun
 
 
 def _guess_parts(asked: str) -> tuple[str, ...]:
@@ -239,7 +251,8 @@ def _stands_alone(clause: str) -> bool:
 
 
 def _has_meaning(clause: str) -> bool:
-    return bool(extract_terms(clause) or _words("asks").search(clause))
+    """Return whether a clause says or asks something; words in brackets, as a follow-up borrows them, belong to it."""
+    return not clause.startswith("(") and bool(extract_terms(clause) or _words("asks").search(clause))
 
 
 def _find_description(asked: str) -> str:
@@ -269,7 +282,7 @@ def split_into_parts(asked: str) -> tuple[str, ...]:
 
 def _compare(match: re.Match[str], asked: str) -> tuple[str, ...]:
     """Return one question about each of the things compared."""
-    first, second = (match[name].strip(" \"'“”‘’.") for name in ("first", "second"))
+    first, second = (_read_noun(match, name).strip(" \"'“”‘’.") for name in ("first", "second"))
     given = match.groupdict()
     aspect = (given.get("aspect") or "").strip(" .")
     is_open = _words("asks_which").search(f"{first} {second}")

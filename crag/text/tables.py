@@ -31,7 +31,8 @@ _YES = lazy_regex(r"yes|[✓✔]|예|네|있음|가능|是|有|可", re.IGNORECA
 _IS_NEGATIVE = lazy_regex(r"\b(?:not|no|without|never|cannot)\b|n[’']t\b|않|없|아닌|[不没沒無无]", re.IGNORECASE)
 _MIN_WIDE_CELLS = 6
 _ASKS_PRICE = lazy_regex(
-    r"\bhow much (?:is|are|does|do|for)\b|얼마(?:예요|에요|이에요|인가요|입니까|죠|야|나 [하해]|$|[?？])|多少[钱錢]",
+    r"\bhow much (?:is|are|does|do|for)\b|얼마(?:예요|에요|이에요|인가요|입니까|죠|야|나 [하해]|$|[?？])|多少[钱錢]"
+    r"|(?<=[가-힣A-Za-z\d] )(?:가격|값)(?:[은이]? ?(?:알려|뭐|무엇|어떻).*)?\W*$",
     re.IGNORECASE,
 )
 _PRICE_TERMS = frozenset(
@@ -41,6 +42,7 @@ _CJK_PRICE = lazy_regex(
     r"(?:가격|요금|금액|비용|단가|[价價]格?|[费費]用?)(?=\W*(?:\([^()]*\))?$)"
 )  # the end of a column's name
 _CODE = lazy_regex(r"(?<![A-Za-z\d-])[A-Za-z]{1,4}-?\d{1,5}[A-Za-z]?(?![A-Za-z\d-])")
+_ROW_CODE = lazy_regex(r"[A-Za-z]{0,4}[-/.]?\d{1,8}[A-Za-z]?")  # tells nobody what the row is about
 _MIN_REMARK_WORDS = 4
 _MIN_DROPPED_CELLS = 3  # a row is not shortened for less
 _MAX_HEADER_HEIGHT = 4  # rows
@@ -165,7 +167,8 @@ def trim_row(row: str, question: str) -> tuple[str, ...]:
     """Return the cells of a row that a question asks for, the label first; nothing if its columns do not tell.
 
     `row` is one of `label_table_rows`. Every word of a column's name, or a synonym, must occur in the question; if no
-    column is named, the cells that say more about its words are, and remarks. Cells that only choose the row are kept.
+    column is named, the cells that say more about its words are, and remarks. Cells that only choose the row are kept,
+    and its name where it begins with a code.
     """
     cells, asked, years = _read_cells(row), _read_asked(question), frozenset(_YEAR.findall(question))
     values = [frozenset(extract_terms(value)) for _, value in cells]
@@ -175,6 +178,9 @@ def trim_row(row: str, question: str) -> tuple[str, ...]:
     telling = {at for at in named if not any(named[at] < other for other in named.values())}
     told = {at for at in columns if values[at] & (asked - FRAME_TERMS)}
     remarks = {at for at in columns if is_remark(cells[at][1])}
+    if told - remarks and _ROW_CODE.fullmatch(cells[0][1]):
+        name = max(sorted(told - remarks), key=lambda at: len(values[at] & asked))
+        choosing = {name, *(at for at in choosing if not values[at] <= values[name])}
     telling |= told & remarks if telling or not told else told | remarks
     kept = sorted(telling | choosing)
     written = table_cells(row)

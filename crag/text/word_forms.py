@@ -1,4 +1,7 @@
-"""English words for the same: forms that no ending explains, such as *led* for *leads*, and close synonyms."""
+"""Words for the same: English forms that no ending explains, such as *led* for *leads*, and close synonyms.
+
+Korean synonyms are those of `korean.toml`. A Korean word is several terms, which are paired from its end.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Collection
 from functools import cache
 from itertools import chain
 
+from crag.text.korean import NOUN_SYNONYMS
 from crag.text.language import extract_terms
 
 _FORMS = """
@@ -60,6 +64,23 @@ def find_other_forms(term: str) -> frozenset[str]:
     return _index_forms().get(term, frozenset()) - {term}
 
 
+def find_synonyms(word: str) -> tuple[str, ...]:
+    """Return the everyday synonyms of a Korean noun; mostly none."""
+    return tuple(other for group in NOUN_SYNONYMS if word in group for other in group if other != word)
+
+
 def index_other_forms(terms: Collection[str]) -> dict[str, str]:
     """Map each other form and synonym of these terms to its term; forms that are among the terms are left out."""
-    return {form: term for term in sorted(terms) for form in find_other_forms(term) if form not in terms}
+    found = {form: term for term in sorted(terms) for form in find_other_forms(term)}
+    held = frozenset(terms)
+    for words in _split_korean_synonyms():
+        for asked in words:
+            if held >= {*asked}:
+                others = (zip(reversed(other), reversed(asked), strict=False) for other in words if other != asked)
+                found = dict(chain.from_iterable(others)) | found
+    return {form: term for form, term in found.items() if form not in held}
+
+
+@cache
+def _split_korean_synonyms() -> tuple[tuple[tuple[str, ...], ...], ...]:
+    return tuple(tuple(tuple(extract_terms(word)) for word in group) for group in NOUN_SYNONYMS)

@@ -258,6 +258,21 @@ def test_the_reason_is_said_in_words(question, reason):
     assert condense_with_reason(question, PRICE).reason == reason
 
 
+def test_a_topic_with_a_section_of_its_own_stands_alone():
+    minutes = [
+        Passage(1, "s1", "회의록", "회의록", "축제 무대는 체육관에 세운다.", "", heading="안건 1. 축제 준비"),
+        Passage(2, "s1", "회의록", "회의록", "모두 300만 원으로 정했다.", "", heading="안건 2. 홍보 예산"),
+    ]
+    rewriter = BuiltinRewriter(CountedTermStatistics(f"{one.subject} {one.text}" for one in minutes))
+
+    def find(text: str) -> list[Passage]:
+        return minutes
+
+    history = (Turn("user", "축제 무대는 어디에 세우나요?"),)
+    asked = "그럼 홍보 예산은?"
+    assert rewriter.condense(asked, history, find, Cancellation()).text == asked
+
+
 def test_the_documents_are_named_as_the_reason():
     reason = condense_with_reason("How long is the warranty?", PRICE).reason
     assert reason.startswith("A passage mentions “warranty” together with “Vantor pump”, so “Vantor pump” was added")

@@ -498,6 +498,54 @@ def test_a_definition_is_quoted_instead_of_what_else_is_said(embedder, question,
     assert answer(embedder, question, [text]) == f"{quoted} [1]"
 
 
+LEAFLET = """감기약 한솔정
+
+1. 다음과 같은 사람은 이 약을 복용하지 말 것
+1) 이 약에 과민증이 있는 사람
+2) 녹내장 환자
+2. 다음과 같은 사람은 복용 전에 의사와 상의할 것
+1) 수유부
+2) 고령자
+3. 이상반응
+졸음, 갈증, 드물게 두드러기가 나타날 수 있다.
+
+성인은 1회 2정을 복용하고, 하루 6정을 넘기지 않는다. 이 약을 복용하면 졸릴 수 있다."""
+NOTICE = """가을 소풍 안내
+
+선생님과 함께 가을 소풍을 가니 준비물을 챙겨 보내 주세요.
+
+1. 장소: 한빛 수목원
+2. 준비물: 도시락, 물통, 돗자리
+3. 복장: 체육복"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "quoted"),
+    [
+        (
+            "복용하면 안 되는 사람은 누구인가요?",
+            LEAFLET,
+            "- 다음과 같은 사람은 이 약을 복용하지 말 것 [1]\n- 이 약에 과민증이 있는 사람 [1]\n- 녹내장 환자 [1]",
+        ),
+        ("녹내장 환자도 복용 가능한가요?", LEAFLET, "다음과 같은 사람은 이 약을 복용하지 말 것 [1] 녹내장 환자 [1]"),
+        ("이상반응이 뭐예요?", LEAFLET, "졸음, 갈증, 드물게 두드러기가 나타날 수 있다. [1]"),
+        ("부작용이 뭐예요?", LEAFLET, "졸음, 갈증, 드물게 두드러기가 나타날 수 있다. [1]"),
+        ("하루 몇 정까지 복용 가능한가요?", LEAFLET, "성인은 1회 2정을 복용하고, 하루 6정을 넘기지 않는다. [1]"),
+        ("소풍 준비물 알려줘", NOTICE, "준비물: 도시락, 물통, 돗자리 [1]"),
+        ("복장이 뭐예요?", NOTICE, "복장: 체육복 [1]"),
+        (
+            "가입비랑 회비 얼마예요?",
+            "가입비는 2만 원이다. 회비는 매달 1만 원이다. 회비는 총무에게 낸다.",
+            "가입비는 2만 원이다. [1]\n\n회비는 매달 1만 원이다. [1]",
+        ),
+        ("참가비랑 간식비 얼마예요?", "간식비는 하루 3천 원이다.", "간식비는 하루 3천 원이다. [1]"),
+        ("차임은 얼마예요?", "차임은 5%를 넘겨 올릴 수 없다. 차임은 70만 원이다.", "차임은 70만 원이다. [1]"),
+    ],
+)
+def test_a_korean_answer_is_the_very_thing_asked_for(embedder, question, text, quoted):
+    assert answer(embedder, question, [text]) == quoted
+
+
 def test_a_list_is_quoted_whole_if_its_heading_names_what_is_asked(embedder):
     text = "## In the box\n- Halden 40 lamp\n- charger\n- two cables\n\n## Charging\nCharge the lamp for four hours."
     assert answer(embedder, "What is in the box?", [text]) == "- Halden 40 lamp [1]\n- charger [1]\n- two cables [1]"

@@ -36,3 +36,12 @@ def test_the_part_that_a_follow_up_names_is_replaced(previous, fragment, continu
 def test_it_goes_on_in_korean():
     tables = find_tables([STAFF])
     assert continue_calculation("남부의 급여 합계는?", "북부", tables) == "북부의 급여 합계는?"
+    assert continue_calculation("북부의 급여 합계", "평균", tables) == "북부의 급여 평균?"
+
+
+def test_a_computation_of_a_column_that_it_names_is_a_question_of_its_own():
+    assert continue_calculation("북부의 급여 합계는?", "급여 평균", find_tables([STAFF])) == ""
+    assert (
+        continue_calculation("What was the total revenue in the South?", "the average revenue", find_tables([SALES]))
+        == ""
+    )

@@ -380,6 +380,18 @@ def test_two_tables_that_fit_equally_are_no_answer() -> None:
     assert write_query("Which robot sold most?", [make_table("Robot sales"), make_table("Robot sales")]) is None
 
 
+def test_a_table_that_calls_its_rows_by_another_name_may_be_meant() -> None:
+    waste = Passage(1, "s1", "쓰레기", "", "품목 | 가격\n소파 | 12000\n책상 | 5000\n침대 | 9000", "")
+    goods = Passage(2, "s2", "단가표", "", "품명 | 단가\n볼펜 | 700\n계산기 | 18500\n공책 | 1200", "")
+    for question in ("제일 비싼 품목이 뭐야?", "품목이 모두 몇 개야?"):
+        alone = write_query(question, find_tables([waste]))
+        assert alone is not None
+        assert alone.is_certain
+        beside = write_query(question, find_tables([waste, goods]))
+        assert beside is not None
+        assert not beside.is_certain
+
+
 SEGMENTS = """3.1 Branches
 
 January–June 2024

@@ -676,3 +676,37 @@ def test_a_korean_row_names_a_person_or_an_office(embedder, note, covered):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
     quoted = Quotation(f"시설: 단체 관람 | 요금: 2000 | 예약과 주의사항: {note}", "박물관")
     assert check.is_covered("단체 관람 신청은 누구한테 해야 하나요?", [quoted]) == covered
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "covered"),
+    [
+        ("회칙의 시행일은?", "이 회칙은 2021년 3월 2일부터 시행한다.", True),
+        ("회칙의 시행일은?", "이 회칙은 총회가 끝나면 시행한다.", False),
+        ("월급날이 언제예요?", "임금은 매월 25일에 지급한다.", True),
+        ("집주인이 누구예요?", "임대인은 박정희이다.", True),
+        ("출산휴가를 신청하나요?", "출산 때에는 휴가를 신청한다.", False),
+        ("사무실 전화번호", "문의: 사무실 031-222-3333", True),
+        ("사무실 전화번호", "문의는 사무실로 한다.", False),
+        ("이 약을 먹으면 안 되는 사람은?", "이 약을 먹으면 졸릴 수 있는 사람이 있다.", False),
+        ("이 약을 먹으면 안 되는 사람은?", "임부인 사람은 이 약을 복용하지 않는다.", True),
+        ("하루 몇 정까지 먹나요?", "하루 세 번 먹는다.", False),
+        ("하루 몇 정까지 먹나요?", "하루 6정까지 먹는다.", True),
+        ("가입비랑 회비 얼마예요?", "회비는 매달 1만 원이다.", False),
+    ],
+)
+def test_a_korean_sentence_states_what_is_asked_in_other_words(embedder, question, text, covered):
+    assert is_covered(embedder, question, text) == covered
+
+
+def test_a_long_korean_noun_may_be_half_in_the_heading(embedder):
+    assert is_covered(embedder, "출산휴가를 며칠 주나요?", "배우자의 출산에는 10일을 준다.", "경조휴가")
+    assert not is_covered(embedder, "육아휴가를 며칠 주나요?", "배우자의 출산에는 10일을 준다.", "경조휴가")
+
+
+def test_a_line_with_the_very_label_makes_another_sentence_uncertain(embedder):
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    sentence = Quotation("소풍을 가니 준비물을 챙겨 보내 주세요.", "")
+    line = Passage(2, "s2", "", "", "2. 준비물: 도시락, 물통", "")
+    assert check.is_covered("소풍 준비물 알려줘", [sentence])
+    assert not check.is_covered("소풍 준비물 알려줘", [sentence], passages=[line])

@@ -269,3 +269,22 @@ def test_a_route_that_the_user_chose_is_kept():
 )
 def test_a_question_in_steps_becomes_what_it_names_or_describes(question, parts):
     assert force_route(question, "steps").parts == parts
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "계약금은 언제까지 내야 하나요?",
+        "계약금은 언제까지 내야 하나요? (보증금 임대인)",
+    ],
+)
+def test_until_when_does_not_end_a_clause(question):
+    assert choose_route(question).route == "fact"
+    assert all(part.endswith(question) for part in force_route(question, "steps").parts[-1:])
+
+
+def test_a_noun_that_ends_like_a_particle_is_kept_whole():
+    assert choose_route("반차랑 병가 차이").parts == ("반차", "병가")
+    assert choose_route("휴가와 병가의 차이는 뭐예요?").parts == ("휴가", "병가")
+    assert choose_route("병가 모두 알려줘").topic == "병가"
+    assert choose_route("회사가 모두 알려줘").topic != "회사가"

@@ -105,6 +105,19 @@ def test_the_price_of_a_korean_row_is_in_the_column_of_a_price():
     )
 
 
+@pytest.mark.parametrize(
+    ("question", "cells"),
+    [
+        ("도화지 A3는 얼마예요?", ["품명: 도화지 A3 (100장)", "단가(원): 8400"]),
+        ("도화지 가격", ["품명: 도화지 A3 (100장)", "단가(원): 8400"]),
+        ("도화지 재고는 몇 개예요?", ["품명: 도화지 A3 (100장)", "재고(개): 35"]),
+    ],
+)
+def test_a_row_that_begins_with_a_code_keeps_its_name(question, cells):
+    row = "품번: P-12 | 품명: 도화지 A3 (100장) | 분류: 종이 | 단가(원): 8400 | 재고(개): 35 | 최소주문수량: 2"
+    assert list(trim_row(row, question)) == ["품번: P-12", *cells]
+
+
 LOG = "Date: 2024-08-25 | Hive: Hazel | Frames: 6 | Supers: 0 | Temper: calm | Notes: Wasps robbing; entrance narrowed"
 
 
