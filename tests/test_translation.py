@@ -22,7 +22,7 @@ from crag.translation import ENGLISH, bind_language, format_list, list_languages
     ("composed", "translated"),
     [
         ("Settings", "설정"),
-        ("There is no model called “tiny”.", "“tiny”(이)라는 모델이 없습니다."),
+        ("There is no model called “tiny”.", "“tiny”라는 모델이 없습니다."),
         ("4 passages", "구절 4개"),
         (
             "Ollama does not answer at 127.0.0.1:9. Start it with `ollama serve`, then try again.",

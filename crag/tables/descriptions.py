@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from crag.particles import KoreanText
 from crag.tables.data_table import MONTH_UNIT, DataTable, TableColumn
 from crag.tables.periods import is_whole_year, read_period
 from crag.tables.query import QueryResult
@@ -56,7 +57,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "size": "{count}개 행",
         "range": " {name}: {low}~{high}{total}.",
         "total": ", 합계 {total}",
-        "stated": " 표에는 합계가 {value}(으)로 적혀 있습니다.",
+        "stated": KoreanText(" 표에는 합계가 {value}(으)로 적혀 있습니다."),
         "none": "표에 해당하는 행이 없습니다.",
         "count": "해당하는 행은 {value}개입니다.",
         "count_one": "해당하는 행은 1개입니다.",
@@ -65,7 +66,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "median": "{name} 중앙값: {value}{rows}.",
         "distinct": "{name}: 서로 다른 값 {value}개.",
         "share": "{value} % ({whole} 중 {part}).",
-        "change": "변화량: {value}{percent}. {before}에서 {after}(으)로 바뀌었습니다.",
+        "change": KoreanText("변화량: {value}{percent}. {before}에서 {after}(으)로 바뀌었습니다."),
         "difference": "차이: {value}.",
         "rows": " ({count}개 행)",
         "more": "외 {count}개",
