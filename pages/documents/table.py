@@ -223,21 +223,19 @@ def draw_document_table(collection: str) -> None:
 
 def _draw_actions(ids: list[str]) -> None:
     """Draw the actions on the selected documents; the keyboard does not reach those in the rows."""
-    named = format_count(len(ids), "document")
+
+    def name_action(of_one: str, of_several: str) -> str:
+        return _(of_one) if len(ids) == 1 else _(of_several).format(named=format_count(len(ids), "document"))
+
     with st.container(horizontal=True):
         if len(ids) == 1:
-            st.button(
-                _("Open {named}").format(named=named),
-                icon=":material/visibility:",
-                on_click=_open_document,
-                args=(ids[0],),
-            )
-            dialogs.draw_opener(_("Rename {named}").format(named=named), ":material/edit:", RENAME_DIALOG, ids)
-        if st.button(_("Ask only {named}").format(named=named), icon=":material/filter_alt:"):
+            st.button(_("Open"), icon=":material/visibility:", on_click=_open_document, args=(ids[0],))
+            dialogs.draw_opener(_("Rename"), ":material/edit:", RENAME_DIALOG, ids)
+        if st.button(name_action(N_("Ask only this document"), N_("Ask only {named}")), icon=":material/filter_alt:"):
             start_conversation_about(ids)
             open_page(Page.CHAT)
-        dialogs.draw_opener(_("Move {named}").format(named=named), ":material/drive_file_move:", MOVE_DIALOG, ids)
-        dialogs.draw_opener(_("Remove {named}").format(named=named), ":material/delete:", REMOVE_DIALOG, ids)
+        dialogs.draw_opener(name_action(N_("Move"), N_("Move {named}")), ":material/drive_file_move:", MOVE_DIALOG, ids)
+        dialogs.draw_opener(name_action(N_("Remove"), N_("Remove {named}")), ":material/delete:", REMOVE_DIALOG, ids)
 
 
 def _open_document(source_id: str) -> None:
