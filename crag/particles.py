@@ -29,7 +29,7 @@ _FINALS_OF_WORDS = (
 )
 
 
-def format_korean(text: str, *args: Any, **values: Any) -> str:
+def format_korean(text: str, /, *args: Any, **values: Any) -> str:
     """Fill in the values of a text, as `str.format` does, and give each particle the form that its value needs.
 
     Only a particle right after a placeholder or its closing marks is chosen, as in “{name}”을(를); the values may hold
@@ -52,7 +52,7 @@ class KoreanText(str):
 
     __slots__ = ()
 
-    def format(self, *args: Any, **values: Any) -> str:
+    def format(self, /, *args: Any, **values: Any) -> str:
         """Fill in the values and choose the particles after them."""
         return format_korean(str(self), *args, **values)
 

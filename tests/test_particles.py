@@ -45,7 +45,7 @@ def test_a_particle_follows_the_sound_of_the_value(value: str, composed: str):
 )
 def test_a_particle_is_chosen_right_after_a_placeholder_alone(text: str, value: object, composed: str):
     assert format_korean(text, name=value, count=value) == composed
-    assert KoreanText(text).format(name=value, count=value) == composed
+    assert KoreanText(text).format(name=value, count=value, text="", self="") == composed
 
 
 def test_texts_of_the_catalogue_choose_their_particles():
