@@ -20,6 +20,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from crag.particles import KoreanText
+
 ENGLISH = "en"
 FOLDER = Path(__file__).parent / "translations"
 _FILE = "LC_MESSAGES/crag.po"
@@ -139,7 +141,17 @@ def load_catalogue(language: str) -> gettext.NullTranslations:
     compiled = io.BytesIO()
     write_mo(compiled, catalogue)
     compiled.seek(0)
-    return gettext.GNUTranslations(compiled)
+    return (_KoreanTranslations if language == "ko" else gettext.GNUTranslations)(compiled)
+
+
+class _KoreanTranslations(gettext.GNUTranslations):
+    """Translations whose particles follow the values that are filled in."""
+
+    def gettext(self, message: str) -> str:
+        return KoreanText(super().gettext(message))
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return KoreanText(super().ngettext(msgid1, msgid2, n))
 
 
 @cache
@@ -259,7 +271,8 @@ def _translate_known(language: str, text: str, *, strict: bool = True) -> str | 
     if not message:
         return None
     filled = {name: _translate_value(language, value) for name, value in values.items()}
-    return _PLACEHOLDER.sub(lambda hole: f"{{{hole[1]}}}", catalogue.gettext(message)).format(**filled)
+    translated = catalogue.gettext(message)
+    return type(translated)(_PLACEHOLDER.sub(lambda hole: f"{{{hole[1]}}}", translated)).format(**filled)
 
 
 def _translate_value(language: str, value: str) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
+from crag.translation import _
+
 HEADING_SEPARATOR = " › "
 
 PageStarts = tuple[tuple[int, int], ...]
@@ -307,7 +309,10 @@ class Passage:
 
     @property
     def locator(self) -> str:
-        """Where the passage is in its document: p. 6, p. 1–2, sheet Q2; empty if the document has no such parts."""
+        """Where the passage is in its document, in the current language; empty if the document has no such parts.
+
+        For example: p. 6, p. 1–2, sheet Q2.
+        """
         return _format_locator(self.page, self.last_page, self.sheet)
 
     def page_of(self, quote: str) -> int | None:
@@ -348,8 +353,10 @@ class Passage:
 
 def _format_locator(page: int | None, last_page: int | None, sheet: str) -> str:
     if sheet:
-        return f"sheet {sheet}"
-    return "" if page is None else f"p. {page}" if last_page in (None, page) else f"p. {page}–{last_page}"
+        return _("sheet {sheet}").format(sheet=sheet)
+    if page is None:
+        return ""
+    return _("p. {page}").format(page=page if last_page in (None, page) else f"{page}–{last_page}")
 
 
 def _find_words(text: str, words: Sequence[str]) -> int | None:

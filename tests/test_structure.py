@@ -16,6 +16,7 @@ from pages.parts.routes import Page
 ROOT = Path(__file__).parent.parent
 
 VALUES = (
+    "particles",
     "translation",
     "types",
     "errors",
@@ -30,7 +31,7 @@ VALUES = (
 
 MAY_IMPORT = {
     **{name: VALUES[:position] for position, name in enumerate(VALUES)},
-    "text": ("translation", "types", "errors", "protocols"),
+    "text": ("particles", "translation", "types", "errors", "protocols"),
     "prompts": ("types", "errors"),
     "concurrency": VALUES,
     "storage": VALUES,

@@ -22,8 +22,8 @@ from crag.translation import ENGLISH, bind_language, format_list, list_languages
     ("composed", "translated"),
     [
         ("Settings", "설정"),
-        ("There is no model called “tiny”.", "“tiny”(이)라는 모델이 없습니다."),
-        ("4 passages", "구절 4개"),
+        ("There is no model called “tiny”.", "“tiny”라는 모델이 없습니다."),
+        ("4 passages", "문단 4개"),
         (
             "Ollama does not answer at 127.0.0.1:9. Start it with `ollama serve`, then try again.",
             "127.0.0.1:9의 Ollama가 응답하지 않습니다. `ollama serve`로 시작한 다음 다시 시도하세요.",
@@ -32,10 +32,10 @@ from crag.translation import ENGLISH, bind_language, format_list, list_languages
             "Ollama does not answer at 127.0.0.1:9, so the built-in engine answers.",
             "127.0.0.1:9의 Ollama가 응답하지 않습니다. 그래서 내장 엔진이 답합니다.",
         ),
-        ("2 of 4 passages are relevant, best 0.94 ≥ 0.59.", "구절 4개 중 2개 관련 있음, 최고 0.94 ≥ 0.59."),
+        ("2 of 4 passages are relevant, best 0.94 ≥ 0.59.", "문단 4개 중 2개 관련 있음, 최고 0.94 ≥ 0.59."),
         (
             "0 of 4 passages are relevant, best 0.00 < 0.30: no answer in your documents.",
-            "구절 4개 중 0개 관련 있음, 최고 0.00 < 0.30: 문서에 답이 없음.",
+            "문단 4개 중 0개 관련 있음, 최고 0.00 < 0.30: 문서에 답이 없음.",
         ),
         (
             "Best 0.46, between 0.31 and 0.59: your documents may cover this.",

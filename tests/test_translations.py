@@ -30,7 +30,7 @@ from crag.ingest.parse.formats import FORMATS, SUPPORTED
 from crag.inspection import run_labels, steps
 from crag.models.evaluator_weights import KNOWN_EVALUATORS
 from crag.models.model_choice import BUILTIN_LABEL, embedder_label
-from crag.options import GRADERS, OPTIONS, POLICIES, REWRITE_STYLES, ROLES, ROUTES, WEB_MODES
+from crag.options import GRADERS, OPTIONS, POLICIES, REWRITE_STYLES, ROLES, ROUTES, WEB_MODES, OptionSection
 from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.storage.api_tokens import SCOPES
 from crag.storage.preferences import ValueOrigin
@@ -90,6 +90,7 @@ def texts_of_tables() -> Iterator[str]:
     yield from (REMOTE_MODEL_NOTE, DIFFERENT_JUDGES_NOTE)
     yield from SCOPES.values()
     yield from (role.title() for role in ROLES)
+    yield from get_args(OptionSection)
     yield from (*get_args(ValueOrigin), *get_args(ChangeAssessment), *get_args(OutboundKind), "Scans", "Disk")
     yield from ("in use", "ready", "answers by quoting your documents, no set-up needed")  # parts of one check
 
@@ -289,6 +290,7 @@ def test_no_text_is_translated_when_a_module_is_imported():
 
 
 COMPOSED_WORD = re.compile(r"(?<![\w:/-])[a-z]{2,}(?= ?\0)|(?<=\0 )[a-z]{2,}\b")
+SHOWN_VALUES = ("crag.inspection.steps", "crag.types")
 UNSPOKEN = re.compile(
     r"pages\.(settings\.(privacy|sections|evaluators|model_settings|langsmith)|documents\.collections|evaluate\.(charts|risk_coverage))$"
 )
@@ -307,7 +309,7 @@ def test_pages_and_commands_compose_no_english_text_around_a_value():
     """An f-string such as "{done} of {total}" would be English in every language."""
     found = []
     commands = {name: file for name, file in CRAG.items() if name.startswith("crag.cli.")}
-    for name, file in {**PAGES, **commands, "crag.inspection.steps": CRAG["crag.inspection.steps"]}.items():
+    for name, file in {**PAGES, **commands, **{name: CRAG[name] for name in SHOWN_VALUES}}.items():
         tree = parse_file(file)
         marked = {
             id(part)

@@ -46,9 +46,10 @@ from crag.storage.tables import (
     runs,
 )
 from crag.storage.user_scope import UserScoped, check_visible
+from crag.translation import N_, _
 from crag.types import Conversation, Feedback, Import, Message, RunState, is_user_key
 
-NEW_TITLE = "New conversation"
+NEW_TITLE = N_("New conversation")
 _TITLE_LENGTH = 80
 
 
@@ -285,9 +286,9 @@ def title_of(question: str) -> str:
 
 
 def set_first_title(connection: Connection, conversation_id: str, question: str) -> None:
-    """Name a conversation without messages after its first question."""
-    empty = ~select(messages.c.id).where(messages.c.conversation_id == conversation_id).exists()
-    named = update(conversations).where(conversations.c.id == conversation_id, empty)
+    """Name a conversation that has no title yet after a question."""
+    is_unnamed = conversations.c.title == NEW_TITLE
+    named = update(conversations).where(conversations.c.id == conversation_id, is_unnamed)
     connection.execute(named.values(title=title_of(question)))
 
 
@@ -315,9 +316,8 @@ def find_active_run(connection: Connection, conversation_id: str) -> Any:
 def _conversation_from_row(row: Row[Any]) -> Conversation:
     changes = load_changes(row.options)
     imported = None if row.imported_at is None else Import(row.imported_at, row.imported_from)
-    return Conversation(
-        row.id, row.title, row.created_at, row.updated_at, changes, row.person, bool(row.pinned), imported
-    )
+    title = _(NEW_TITLE) if row.title == NEW_TITLE else row.title
+    return Conversation(row.id, title, row.created_at, row.updated_at, changes, row.person, bool(row.pinned), imported)
 
 
 def _message_from_row(row: Row[Any], branches: tuple[int, ...], versions: int) -> Message:

@@ -75,6 +75,8 @@ def generate(state: GraphState, deps: Deps) -> GraphState:
             outcome = "documents_partly"
             deps.emit(TokensWritten(remark))
     deps.emit(AnswerWritten(text + remark, collect_citations(text, knowledge, support), outcome, draft.usage))
+    if outcome not in ("documents", "quoted"):
+        _note_missing_web(state, deps)
     for note in draft.notes:
         deps.emit(Noted(note))
     return {"answer": text, "knowledge": knowledge}
@@ -282,6 +284,11 @@ def _describe_source(passage: Passage, dated: Sequence[str], language: WrittenLa
     return f"{title}, {fill_template(dated[0] if passage.published else dated[1], date=day)}"
 
 
+def _note_missing_web(state: GraphState, deps: Deps) -> None:
+    if state.get("lacks_web"):
+        deps.emit(Noted(f"{deps.web_missing}, so only your documents were used."))
+
+
 def _write_refusal(state: GraphState, deps: Deps, prompt: str = "") -> GraphState:
     passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
     text = fill_template(
@@ -293,6 +300,7 @@ def _write_refusal(state: GraphState, deps: Deps, prompt: str = "") -> GraphStat
     )
     deps.emit(TokensWritten(text))
     deps.emit(AnswerWritten(text, (), "not_answered", Usage()))
+    _note_missing_web(state, deps)
     return {"answer": text, "knowledge": ()}
 
 

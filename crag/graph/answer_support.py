@@ -80,7 +80,7 @@ _SOURCES_ARE_SILENT = lazy_regex(
     rf"|\b(?:I|we) (?:could(?: not|n[’']t)|cannot|can[’']t|did(?: not|n[’']t)) find\b"
     rf"|\b(?:there is|found|have|has) (?:no|nothing|neither)\b[^,.;]{{0,30}}\b(?:in|about|on)\b"
     r"[^,.;]{0,40}\b(?:documents?|knowledge|passages?|sources?|context|excerpts?)\b"
-    r"|(?:자료|문서|문맥|구절|지식)(?:에|에는|에서|에서는|는|은|만으로는)\s.{0,60}(?:없습니다|없다|않습니다|않는다|않았습니다)"
+    r"|(?:자료|문서|문맥|구절|문단|지식)(?:에|에는|에서|에서는|는|은|만으로는)\s.{0,60}(?:없습니다|없다|않습니다|않는다|않았습니다)"
     r"|(?:资料|資料|文件|文档|文檔|段落|知识|知識)(?:中|里|裡)?.{0,8}"
     r"(?:(?:没有|沒有|并未|並未|未)(?:提到|提及|说明|說明|提供|回答|涉及|给出|給出|包含|相关|相關|答案)|无法回答|無法回答)",
     re.IGNORECASE,

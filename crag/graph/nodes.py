@@ -234,9 +234,7 @@ def decide(state: GraphState, deps: Deps) -> GraphState:
     there = deps.web is not None or bool(state.get("web_passages"))
     if wanted and not there:
         deps.emit(WebSkipped(f"{deps.web_missing}, so the web was not searched."))
-        if decision.action == "ambiguous" and usable_passages(state, deps):
-            deps.emit(Noted(f"{deps.web_missing}, so only your documents were used."))
-    return {"search_web": wanted and there}
+    return {"search_web": wanted and there, "lacks_web": wanted and not there and decision.action == "ambiguous"}
 
 
 @graph_node("refine_knowledge")

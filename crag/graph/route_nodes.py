@@ -245,7 +245,7 @@ def _is_in_chapter(passage: Passage, asked: frozenset[str]) -> bool:
 
 _LIST_LEADS: dict[WrittenLanguage, str] = {
     "en": "**$places in $documents.** All $read passages were read.$more",
-    "ko": "**문서 $documents개에서 $places곳을 찾았습니다.** 구절 $read개를 모두 읽었습니다.$more",
+    "ko": "**문서 $documents개에서 $places곳을 찾았습니다.** 문단 $read개를 모두 읽었습니다.$more",
     "zh": "**在 $documents 个文档中找到 $places 处。** 已读完全部 $read 个段落。$more",
     "zh-Hant": "**在 $documents 個文件中找到 $places 處。** 已讀完全部 $read 個段落。$more",
 }

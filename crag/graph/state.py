@@ -27,7 +27,8 @@ class GraphState(TypedDict, total=False):
     `begun_answer` is the text that the answer continues. `begin_at` is the first node of a run whose state comes from
     an earlier run. `consent` is the user's reply to a query, as in `ConsentDecision`, for a run that was rebuilt from
     its events. `meant_documents` are the ids of those that the question means by “this document”, to which all nodes
-    are limited. `no_table_answers` is set when no table holds what a comparison or a list asks for.
+    are limited. `no_table_answers` is set when no table holds what a comparison or a list asks for. `lacks_web` is set
+    when the documents may cover the question only in part and the web cannot be searched.
     """
 
     begin_at: NodeName
@@ -43,6 +44,7 @@ class GraphState(TypedDict, total=False):
     assessment: Assessment | None
     rulings: dict[int, Ruling]
     search_web: bool
+    lacks_web: bool
     query: str
     extra_query: str
     sought: dict[int, str]

@@ -26,7 +26,8 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "I grade every passage I find before I use it. Settings lists what was sent from this machine. {otherwise}",
         "web": "If I find no answer in your documents, I say so, and can search the web if you allow it.",
         "no web": "If I find no answer in your documents, I say so instead of guessing.",
-        "documents": "I can search these documents:",
+        "documents": "I can search {count} documents:",
+        "document": "I can search 1 document:",
         "no documents": "There are no documents to search yet. Add some on the Documents page.",
         "more": "and {more} more",
     },
@@ -39,11 +40,12 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "identity": "저는 추가하신 문서를 바탕으로 질문에 답하는 프로그램 CRAG Chat입니다. 답변 모델: {model}.",
         "builtin": "내장 엔진",
         "capabilities": "추가하신 문서를 바탕으로 질문에 답하고, 문장마다 출처를 보여 드립니다. "
-        "찾은 구절은 쓰기 전에 모두 채점합니다. 이 컴퓨터에서 전송된 내용은 ‘설정’ 페이지에서 볼 수 있습니다. "
+        "찾은 문단은 쓰기 전에 모두 채점합니다. 이 컴퓨터에서 전송된 내용은 ‘설정’ 페이지에서 볼 수 있습니다. "
         "{otherwise}",
         "web": "문서에 답이 없으면 없다고 말씀드리고, 허용하시면 웹에서 찾아봅니다.",
-        "no web": "문서에 답이 없으면 지어내지 않고 없다고 말씀드립니다.",
-        "documents": "다음 문서에서 찾을 수 있습니다:",
+        "no web": "문서에 답이 없으면 없다고 말씀드립니다.",
+        "documents": "찾아볼 수 있는 문서는 {count}개입니다:",
+        "document": "찾아볼 수 있는 문서는 1개입니다:",
         "no documents": "아직 찾아볼 문서가 없습니다. ‘문서’ 페이지에서 추가해 주세요.",
         "more": "외 {more}개",
     },
@@ -59,7 +61,8 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "从本机发送过的内容可在“设置”页面查看。{otherwise}",
         "web": "如果文档中没有答案，我会说明；经您允许，我也可以搜索网络。",
         "no web": "如果文档中没有答案，我会说明，而不会编造。",
-        "documents": "我可以在这些文档中查找：",
+        "documents": "我可以查找 {count} 个文档：",
+        "document": "我可以查找 1 个文档：",
         "no documents": "还没有可以查找的文档。请在“文档”页面添加。",
         "more": "以及另外 {more} 个",
     },
@@ -75,7 +78,8 @@ REPLIES: dict[WrittenLanguage, dict[SmallTalk | str, str]] = {
         "從本機傳送過的內容可在「設定」頁面查看。{otherwise}",
         "web": "如果文件中沒有答案，我會說明；經您允許，我也可以搜尋網路。",
         "no web": "如果文件中沒有答案，我會說明，而不會編造。",
-        "documents": "我可以在這些文件中查找：",
+        "documents": "我可以查找 {count} 份文件：",
+        "document": "我可以查找 1 份文件：",
         "no documents": "還沒有可以查找的文件。請在「文件」頁面加入。",
         "more": "以及另外 {more} 個",
     },
@@ -109,4 +113,5 @@ def _list_titles(titles: Sequence[str], replies: dict[SmallTalk | str, str]) -> 
     lines = [f"- {to_one_line(title)}" for title in titles[:shown]]
     if more := len(titles) - shown:
         lines.append(f"- {replies['more'].format(more=more)}")
-    return "\n".join([replies["documents"], "", *lines])
+    form = replies["document" if len(titles) == 1 else "documents"]
+    return "\n".join([form.format(count=len(titles)), "", *lines])

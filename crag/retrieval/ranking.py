@@ -167,7 +167,11 @@ class VectorWeight:
     origin: Literal["fitted", "measured", "default"]
 
 
-WEIGHT_ORIGINS = {"fitted": N_("fitted to your documents"), "measured": N_("as measured"), "default": N_("by default")}
+WEIGHT_ORIGINS = {
+    "fitted": N_("fitted to your documents"),
+    "measured": N_("as measured for these embeddings"),
+    "default": N_("by default"),
+}
 
 
 def read_vector_weight(database: Database, space: EmbeddingSpace) -> VectorWeight:

@@ -14,9 +14,10 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, delete, fun
 from crag.cancellation import Cancellation
 from crag.concurrency.workers import BackgroundWorker
 from crag.conversations.conversation_list import visible_to
-from crag.conversations.conversations import check_not_deleted, set_first_title
+from crag.conversations.conversations import check_not_deleted
 from crag.errors import NotFound, StillAnswering
 from crag.options import RunOptions
+from crag.runs.records import name_conversation
 from crag.runs.run import Run
 from crag.runs.service import RunService
 from crag.storage.engine import Database
@@ -143,7 +144,7 @@ class QuestionQueue(UserScoped):
         with self._database.write() as connection:
             check_not_deleted(connection, conversation_id)
             position = _next_position(connection, conversation_id)
-            set_first_title(connection, conversation_id, question)
+            name_conversation(connection, conversation_id, question)
             values = {"conversation_id": conversation_id, "position": position, "files": json.dumps(dict(files))}
             connection.execute(insert(queued_questions).values(text=question, **values))
 

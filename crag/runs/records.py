@@ -32,6 +32,16 @@ from crag.storage.user_scope import UserScoped
 from crag.text.small_talk import detect_small_talk
 from crag.types import Turn
 
+_COURTESIES = frozenset(
+    {"wellbeing", "thanks", "farewell", "greeting", "acknowledgement"}
+)  # say nothing of the subject
+
+
+def name_conversation(connection: Connection, conversation_id: str, question: str) -> None:
+    """Name a conversation that has no title yet after a question, unless it is only a greeting or the like."""
+    if detect_small_talk(question) not in _COURTESIES:
+        set_first_title(connection, conversation_id, question)
+
 
 def save_summary(connection: Connection, run_id: str, trace: Trace, seconds: float) -> None:
     """Write the summary row of a run that took `seconds`, replacing an earlier one."""
@@ -112,7 +122,7 @@ class RunRecords(UserScoped):
             insert_run(connection, id=run_id, question=question, **place)
             if not conversation_id:
                 return
-            set_first_title(connection, conversation_id, question)
+            name_conversation(connection, conversation_id, question)
             after = (
                 message_tree.read_head(connection, conversation_id)
                 if edited is None

@@ -11,6 +11,7 @@ from crag.events import NODES, ConsentAsked, ConsentGiven, Event, NodeStarted, P
 from crag.graph.state import GraphState
 from crag.options import OPTIONS, RunOptions, diff_options, get_option
 from crag.runs.trace import Trace
+from crag.translation import ENGLISH, use_language
 from crag.types import NodeName, Passage, Ruling, Thresholds, Turn, Verdict
 
 _NODE_ORDER = tuple(NODES)
@@ -165,4 +166,5 @@ def describe_option_changes(before: RunOptions, after: RunOptions) -> str:
 
 def _passage_place(trace: Trace, passage_id: int) -> str:
     passage = trace.passages[passage_id]
-    return passage.locator or f"“{passage.title[:40]}”"
+    with use_language(ENGLISH):  # the description is stored
+        return passage.locator or f"“{passage.title[:40]}”"

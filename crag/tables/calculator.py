@@ -15,6 +15,7 @@ from crag.tables.descriptions import (
     describe_stated_total,
     describe_tables,
     name_column,
+    name_computed,
 )
 from crag.tables.query import QueryRefused, QueryResult, run_query
 from crag.tables.query_process import run_written_query
@@ -183,8 +184,8 @@ def _column_names(table: DataTable, result: QueryResult, language: WrittenLangua
     written = {column.sql_name: name_column(table, column, language) for column in table.columns}
     for source, alias in _COMPUTED_COLUMN.findall(result.sql):
         if source in written:
-            written.setdefault(alias, f"{written[source]} ({alias})")
-    names = tuple(written.get(name) or name for name in result.columns)
+            written.setdefault(alias, f"{written[source]} ({name_computed(alias, language)})")
+    names = tuple(written.get(name) or name_computed(name, language) for name in result.columns)
     return names if len(set(names)) == len(names) else result.columns
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from crag.particles import KoreanText
 from crag.tables.data_table import MONTH_UNIT, DataTable, TableColumn
 from crag.tables.periods import is_whole_year, read_period
 from crag.tables.query import QueryResult
@@ -56,7 +57,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "size": "{count}개 행",
         "range": " {name}: {low}~{high}{total}.",
         "total": ", 합계 {total}",
-        "stated": " 표에는 합계가 {value}(으)로 적혀 있습니다.",
+        "stated": KoreanText(" 표에는 합계가 {value}(으)로 적혀 있습니다."),
         "none": "표에 해당하는 행이 없습니다.",
         "count": "해당하는 행은 {value}개입니다.",
         "count_one": "해당하는 행은 1개입니다.",
@@ -65,7 +66,7 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
         "median": "{name} 중앙값: {value}{rows}.",
         "distinct": "{name}: 서로 다른 값 {value}개.",
         "share": "{value} % ({whole} 중 {part}).",
-        "change": "변화량: {value}{percent}. {before}에서 {after}(으)로 바뀌었습니다.",
+        "change": KoreanText("변화량: {value}{percent}. {before}에서 {after}(으)로 바뀌었습니다."),
         "difference": "차이: {value}.",
         "rows": " ({count}개 행)",
         "more": "외 {count}개",
@@ -125,11 +126,77 @@ _SENTENCES: dict[WrittenLanguage, dict[str, str]] = {
     },
 }
 
+_COMPUTED_NAMES: dict[WrittenLanguage, dict[str, str]] = {
+    "ko": {
+        "count": "개수",
+        "sum": "합계",
+        "mean": "평균",
+        "median": "중앙값",
+        "min": "최소",
+        "max": "최대",
+        "share": "비율(%)",
+        "part": "부분",
+        "whole": "전체",
+        "before": "이전",
+        "after": "이후",
+        "change": "변화량",
+        "percent": "변화율(%)",
+        "difference": "차이",
+        "year": "연도",
+        "quarter": "분기",
+        "month": "월",
+    },
+    "zh": {
+        "count": "数量",
+        "sum": "合计",
+        "mean": "平均",
+        "median": "中位数",
+        "min": "最小",
+        "max": "最大",
+        "share": "占比（%）",
+        "part": "部分",
+        "whole": "总体",
+        "before": "之前",
+        "after": "之后",
+        "change": "变化",
+        "percent": "变化率（%）",
+        "difference": "差额",
+        "year": "年份",
+        "quarter": "季度",
+        "month": "月份",
+    },
+    "zh-Hant": {
+        "count": "數量",
+        "sum": "合計",
+        "mean": "平均",
+        "median": "中位數",
+        "min": "最小",
+        "max": "最大",
+        "share": "占比（%）",
+        "part": "部分",
+        "whole": "總體",
+        "before": "之前",
+        "after": "之後",
+        "change": "變化",
+        "percent": "變化率（%）",
+        "difference": "差額",
+        "year": "年份",
+        "quarter": "季度",
+        "month": "月份",
+    },
+}
+"""Words for the names that statements give to computed columns. English keeps them."""
+
 
 def name_column(table: DataTable, column: TableColumn, language: WrittenLanguage) -> str:
     """Return the name of a column; of one without a name, what it is: the items of the rows, or a column by number."""
     at = table.columns.index(column)
     return column.name or _SENTENCES[language]["unnamed" if at else "label"].format(n=at + 1)
+
+
+def name_computed(name: str, language: WrittenLanguage) -> str:
+    """Return the name of a computed column, such as `sum`, in a language; an unknown one stays as it is."""
+    return _COMPUTED_NAMES.get(language, {}).get(name, name)
 
 
 def describe_tables(tables: Sequence[DataTable]) -> str:

@@ -184,7 +184,7 @@ def draw_reason_dialog(run_id: str) -> None:
             placeholder=_("For example: leaves out the second cause"),
             label_visibility="collapsed",
         )
-        submitted = st.form_submit_button(_("Send"), icon=":material/check:")
+        submitted = st.form_submit_button(_("Save"), icon=":material/check:")
     if submitted:
         with dialogs.catch_refusals():
             application().conversations.give_feedback(run_id, helpful=False, reason=reason or "")

@@ -48,14 +48,14 @@ class OptionControls:
         for section in get_args(OptionSection):
             if names := _section_options(section):
                 shown = _SECTION_SUMMARIES.get(section)
-                self._group(section, option_controls.format_value(shown, option) if shown else "", names)
+                self._group(_(section), option_controls.format_value(shown, option) if shown else "", names)
         st.caption(_("Model parameters"))
         for role in ROLES:
             window, limit = (
                 option_controls.format_value(f"{role}.{name}", option) for name in ("window", "answer_limit")
             )
             self._group(
-                role.title(),
+                _(role.title()),
                 _("window {window}, replies up to {limit}").format(window=window, limit=limit),
                 option_controls.tuning_options(role),
             )
@@ -66,7 +66,7 @@ class OptionControls:
         self._rows(name for name in known if not OPTIONS[name].role)
         for role in ROLES:
             if parameters := [name for name in known if OPTIONS[name].role == role]:
-                self._group(_("Model parameters: {role}").format(role=role), "", parameters)
+                self._group(_("Model parameters: {role}").format(role=_(role.title())), "", parameters)
 
     def _group(self, title: str, value: str, names: Iterable[str]) -> None:
         names = list(names)

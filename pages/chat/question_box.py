@@ -9,7 +9,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from crag.errors import CragError
-from crag.ingest.parse.formats import UPLOAD_SUFFIXES
 from crag.models.model_choice import model_label
 from crag.options import POLICIES, WEB_MODES, RunOptions, WebMode
 from crag.reference_systems import keep_system, preset_title
@@ -173,7 +172,6 @@ def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
             _placeholder(waits=waits),
             key=QUESTION_BOX_KEY,
             accept_file="multiple",
-            file_type=UPLOAD_SUFFIXES,
             max_upload_size=application().settings.max_upload_mb,
             submit_mode="submit",
             max_chars=MAX_QUESTION_LENGTH,

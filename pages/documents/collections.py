@@ -133,7 +133,7 @@ def draw_collections() -> str:
     with st.sidebar:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
             st.markdown(_("**Collections**"), width="content")
-            dialogs.draw_opener(_("New"), ":material/create_new_folder:", NEW_DIALOG, type="tertiary")
+            dialogs.draw_opener(_("New collection"), ":material/create_new_folder:", NEW_DIALOG, type="tertiary")
         with st.container(gap="xxsmall"):
             _draw_collection_row("", sum(collection.sources for collection in found), chosen)
             for collection in found:

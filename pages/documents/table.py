@@ -223,21 +223,19 @@ def draw_document_table(collection: str) -> None:
 
 def _draw_actions(ids: list[str]) -> None:
     """Draw the actions on the selected documents; the keyboard does not reach those in the rows."""
-    named = format_count(len(ids), "document")
+
+    def name_action(of_one: str, of_several: str) -> str:
+        return _(of_one) if len(ids) == 1 else _(of_several).format(named=format_count(len(ids), "document"))
+
     with st.container(horizontal=True):
         if len(ids) == 1:
-            st.button(
-                _("Open {named}").format(named=named),
-                icon=":material/visibility:",
-                on_click=_open_document,
-                args=(ids[0],),
-            )
-            dialogs.draw_opener(_("Rename {named}").format(named=named), ":material/edit:", RENAME_DIALOG, ids)
-        if st.button(_("Ask only {named}").format(named=named), icon=":material/filter_alt:"):
+            st.button(_("Open"), icon=":material/visibility:", on_click=_open_document, args=(ids[0],))
+            dialogs.draw_opener(_("Rename"), ":material/edit:", RENAME_DIALOG, ids)
+        if st.button(name_action(N_("Ask only this document"), N_("Ask only {named}")), icon=":material/filter_alt:"):
             start_conversation_about(ids)
             open_page(Page.CHAT)
-        dialogs.draw_opener(_("Move {named}").format(named=named), ":material/drive_file_move:", MOVE_DIALOG, ids)
-        dialogs.draw_opener(_("Remove {named}").format(named=named), ":material/delete:", REMOVE_DIALOG, ids)
+        dialogs.draw_opener(name_action(N_("Move"), N_("Move {named}")), ":material/drive_file_move:", MOVE_DIALOG, ids)
+        dialogs.draw_opener(name_action(N_("Remove"), N_("Remove {named}")), ":material/delete:", REMOVE_DIALOG, ids)
 
 
 def _open_document(source_id: str) -> None:
@@ -246,7 +244,7 @@ def _open_document(source_id: str) -> None:
 
 def _filter_documents(sources: list[Source]) -> list[Source]:
     kinds = sorted({_kind_label(source) for source in sources})
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
+    with st.container(horizontal=True):  # both on the left: the toolbar of the table covers the right end
         wanted = layout.draw_search_field(_("Find a document"), width=320)
         kind = st.selectbox(_("Kind"), [_(_ALL_KINDS), *kinds], label_visibility="collapsed", width=160)
     needle = wanted.casefold()
@@ -268,20 +266,22 @@ def _kind_label(source: Source) -> str:
 def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
     """Return the table columns: few on a phone; “Found for” only if a page was added for a question.
 
-    The first ones must fit beside the sidebar on a screen of 1024 pixels.
+    “Collection” is left out where it would say the same in each row. All but the actions must then fit beside the
+    sidebar on a screen of 1280 pixels.
     """
     name = {_("Document"): [sanitization.strip_invisible(source.title) for source in sources]}
     actions = {_("Actions"): [[_(_OPEN_LABEL), *map(_, _ROW_ACTIONS)] for _unused in sources]}
     if is_phone():  # further columns would need horizontal scrolling
         return name | {_("Pages"): [source.pages for source in sources]} | actions
     questions = [sanitization.strip_invisible(source.found_by) for source in sources]
+    collections = [sanitization.strip_invisible(source.collection) for source in sources]
     return {
         **name,
         _("Kind"): [_kind_label(source) for source in sources],
         _("Added"): [to_local_time(source.added_at).date() for source in sources],
         _("File or address"): [sanitization.strip_invisible(format_location(source.location)) for source in sources],
         **({_("Found for"): questions} if any(questions) else {}),
-        _("Collection"): [sanitization.strip_invisible(source.collection) for source in sources],
+        **({_("Collection"): collections} if len({*collections}) > 1 else {}),
         _("Pages"): [source.pages for source in sources],
         _("Passages"): [source.passages for source in sources],
         _("Size"): [format_size(source.size) for source in sources],
@@ -303,12 +303,12 @@ def _column_config(sources: list[Source]) -> dict[str, Any]:
 
     return {
         _("Document"): layout.link_column(
-            lambda row: _open_document(sources[row].id), "opened_document", 190 if is_phone() else 210
+            lambda row: _open_document(sources[row].id), "opened_document", 190 if is_phone() else 200
         ),
         _("Kind"): st.column_config.TextColumn(width=84),
-        _("File or address"): st.column_config.TextColumn(width=140),
+        _("File or address"): st.column_config.TextColumn(width=150),
         _("Pages"): st.column_config.NumberColumn(format="localized", width=60),
-        _("Passages"): st.column_config.NumberColumn(format="localized"),
+        _("Passages"): st.column_config.NumberColumn(format="localized", width=60),
         _("Size"): st.column_config.TextColumn(alignment="right", width=56),
         _("Added"): st.column_config.DateColumn(format=_("D MMM YYYY"), width=96),
         _("Actions"): st.column_config.ButtonColumn(key=click, on_click=clicked, type="tertiary"),

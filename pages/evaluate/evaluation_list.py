@@ -35,7 +35,7 @@ def draw_sidebar(evaluation_id: str, *, is_overview: bool) -> None:
             st.markdown(_("**Evaluations**"), width="content")
             if not is_overview:
                 st.button(
-                    _("New"),
+                    _("New evaluation"),
                     icon=":material/add:",
                     type="tertiary",
                     key="evaluation-new",

@@ -119,7 +119,7 @@ def test_one_passage_is_spoken_of_as_one():
     ("question", "said"),
     [
         ("What holds?", "Without the passages you left out, there is no answer."),
-        ("무엇이 맞습니까?", "제외하신 구절을 빼면 답이 없습니다."),
+        ("무엇이 맞습니까?", "제외하신 문단을 빼면 답이 없습니다."),
         ("什麼是對的？", "除去您捨棄的段落，就沒有答案了。"),
     ],
 )
@@ -145,6 +145,11 @@ def test_ambiguous_without_web_goes_on_with_a_note():
     trace = Bench({1: 0.4}).ask()
     assert trace.outcome == "documents_partly"
     assert trace.notes == ["Web search is off, so only your documents were used."]
+
+
+def test_a_covered_answer_says_nothing_of_a_missing_web_search():
+    trace = Bench({1: 0.9, 2: 0.1}, RunOptions(policy="any")).ask()
+    assert (trace.outcome, trace.notes) == ("documents", [])
 
 
 def test_a_failed_search_is_gone_on_without_and_told():

@@ -268,7 +268,7 @@ def test_a_list_is_limited_to_the_document_that_is_named(bench):
     ("question", "said"),
     [
         ("List all boats", "**Nothing in your documents matches “boats”.** All 2 passages were read."),
-        ("모든 배를 나열해 주세요", "**문서에서 “배”에 해당하는 곳을 찾지 못했습니다.** 구절 2개를 모두 읽었습니다."),
+        ("모든 배를 나열해 주세요", "**문서에서 “배”에 해당하는 곳을 찾지 못했습니다.** 문단 2개를 모두 읽었습니다."),
     ],
 )
 def test_a_declined_list_says_how_many_passages_were_read(bench, question, said):

@@ -51,7 +51,7 @@ def test_the_assessment_decides_only_where_the_policy_asks_for_it(
     ("question", "said"),
     [
         ("When did it open?", "**I found related passages, but no answer.**"),
-        ("언제 열렸습니까?", "**관련된 구절은 있지만 답은 찾지 못했습니다.**"),
+        ("언제 열렸습니까?", "**관련된 문단은 있지만 답은 찾지 못했습니다.**"),
         ("什麼時候開放？", "**找到了相關的段落，但沒有找到答案。**"),
     ],
 )

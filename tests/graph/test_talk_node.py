@@ -48,6 +48,8 @@ def test_the_documents_are_listed_and_long_lists_are_cut(number, shown, rest):
     held = [passage(at, title=title) for at, title in enumerate(titles, start=1)]
     trace = Bench({}, passages=held).ask("Which documents do you have?")
     assert trace.text.splitlines()[2:] == [*(f"- {title}" for title in titles[:shown]), *rest]
+    assert trace.text.splitlines()[0] == f"I can search {number} documents:"
+    assert Bench({}, passages=held[:1]).ask("어떤 문서가 있어?").text.startswith("찾아볼 수 있는 문서는 1개입니다:")
     assert Bench({}, passages=[]).ask("Which documents do you have?").text.startswith("There are no documents")
 
 

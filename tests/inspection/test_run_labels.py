@@ -1,5 +1,6 @@
 """Labels of runs: engine changes, decisions and outcomes."""
 
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -19,6 +20,7 @@ from crag.inspection.run_labels import (
     source_locators,
 )
 from crag.runs.trace import Trace
+from crag.translation import use_language
 from crag.types import Citation
 from tests.doubles.engine import passage
 
@@ -140,3 +142,14 @@ def test_sources_of_one_document_are_told_apart(pages, headings, locators):
 def test_every_badge_has_its_icon_in_exported_pages(badges):
     icons = files("crag.text").joinpath("icons.svg").read_text(encoding="utf-8")
     assert [badge.icon for badge in badges.values() if f'id="{badge.icon}"' not in icons] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "page", "sheet"),
+    [("en", "p. 2", "sheet Q1"), ("ko", "2쪽", "시트 Q1"), ("zh_Hant", "第 2 頁", "工作表 Q1")],
+)
+def test_the_place_of_a_source_is_in_the_language_of_the_page(language, page, sheet):
+    cited = Citation(1, 1, "s1", "Notes", "notes.pdf", 2, "", "library")
+    with use_language(language):
+        assert cited.locator == page
+        assert replace(cited, sheet="Q1").locator == sheet

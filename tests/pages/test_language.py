@@ -95,6 +95,13 @@ def test_every_visible_text_of_the_settings_can_be_translated(chat, pseudo, sect
     assert {text: left for text in visible_texts(app) if (left := untranslated(text, OWN))} == {}
 
 
+def test_every_visible_text_of_the_options_of_a_conversation_can_be_translated(chat, pseudo):
+    chat.run()
+    chat.button(key="chip_options").click().run()
+    assert chat.slider(key="option_k")
+    assert {text: left for text in visible_texts(chat) if (left := untranslated(text, OWN))} == {}
+
+
 def test_the_choice_of_the_settings_is_the_language_of_the_page(chat, services):
     app = open_settings(chat, "language")
     assert said(app, "Language of pages and exports.")

@@ -40,6 +40,24 @@ def test_question_and_answer_are_kept(house):
     assert home.conversations.get(conversation.id).title == "What holds?"
 
 
+@pytest.mark.parametrize("greeting", ["Hello!", "안녕하세요", "谢谢"])
+def test_a_greeting_does_not_name_a_conversation(house, greeting):
+    home = house()
+    conversation = home.conversations.create()
+    for asked, title in ((greeting, "New conversation"), ("What holds?", "What holds?"), ("And why?", "What holds?")):
+        wait(home.runs.start(conversation.id, asked, OPTIONS))
+        assert home.conversations.get(conversation.id).title == title
+
+
+def test_a_conversation_that_was_named_by_hand_keeps_its_name(house):
+    home = house()
+    conversation = home.conversations.create()
+    wait(home.runs.start(conversation.id, "Hello!", OPTIONS))
+    home.conversations.rename(conversation.id, "Lighthouses")
+    wait(home.runs.start(conversation.id, "What holds?", OPTIONS))
+    assert home.conversations.get(conversation.id).title == "Lighthouses"
+
+
 def test_the_stored_run_adds_up_to_what_was_seen_live(house):
     home = house()
     conversation = home.conversations.create()

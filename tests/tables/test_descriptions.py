@@ -4,7 +4,7 @@ import pytest
 
 from crag.cancellation import Cancellation
 from crag.tables.data_table import find_tables
-from crag.tables.descriptions import describe_content, describe_result, describe_tables
+from crag.tables.descriptions import describe_content, describe_result, describe_tables, name_computed
 from crag.tables.query import run_query
 from crag.tables.questions import write_query
 from crag.text.language import detect_written_language
@@ -83,3 +83,17 @@ def test_a_prompt_names_columns_units_and_first_rows() -> None:
 def test_a_first_column_without_a_name_is_called_in_the_language_of_the_reader(language, first):
     (table,) = find_tables(sheet(" | 2023 | 2024\nOdby | 140 | 120\nVarn | 60 | 90"))
     assert first in describe_content(table, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "shown"),
+    [
+        ("en", "sum", "sum"),
+        ("ko", "sum", "합계"),
+        ("zh", "mean", "平均"),
+        ("zh-Hant", "count", "數量"),
+        ("ko", "x", "x"),
+    ],
+)
+def test_a_computed_column_is_named_in_the_language_of_the_question(language, name, shown) -> None:
+    assert name_computed(name, language) == shown

@@ -20,7 +20,7 @@ from crag.ingest.parse.document import (
     password_refusal,
     too_much_text_refusal,
 )
-from crag.ingest.parse.formats import FORMATS, PLAIN_TEXT, FileSample, Format, unsupported_refusal
+from crag.ingest.parse.formats import FORMATS, PLAIN_TEXT, FileSample, Format, hangul_refusal, unsupported_refusal
 from crag.ingest.parse.zip_container import open_package, unsupported_zip_refusal
 from crag.text.sanitization import clean_display_name, clean_text
 
@@ -45,6 +45,8 @@ UNSUPPORTED_SIGNATURES = {
     b"{\\rtf": "This is a rich text file (.rtf).",
 }
 
+_HANGUL_SIGNATURE = b"HWP Document File"  # at the start of HWP 3, in the stream FileHeader of HWP 5
+
 
 def detect_format(request: ParseRequest) -> Format:
     """Return the format of the requested file.
@@ -59,7 +61,7 @@ def detect_format(request: ParseRequest) -> Format:
         if (found := _detect(FileSample(sample.start, package))) is None:
             raise unsupported_zip_refusal(package)
         return found
-    _refuse_unsupported(request.data)
+    _refuse_unsupported(request.name, request.data)
     return next((known for known in FORMATS if known.is_declared(request.name, request.content_type)), PLAIN_TEXT)
 
 
@@ -67,8 +69,10 @@ def _detect(sample: FileSample) -> Format | None:
     return next((known for known in FORMATS if known.detect is not None and known.detect(sample)), None)
 
 
-def _refuse_unsupported(data: bytes) -> None:
+def _refuse_unsupported(name: str, data: bytes) -> None:
     """Raise `SourceRefused` for a binary file that is known but not supported."""
+    if data.startswith(_HANGUL_SIGNATURE) or name.lower().endswith((".hwp", ".hwpx")):
+        raise hangul_refusal()
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise _ole_refusal(data)
     for magic, what in UNSUPPORTED_SIGNATURES.items():
@@ -83,10 +87,12 @@ def _looks_like_text(data: bytes) -> bool:
 def _ole_refusal(data: bytes) -> SourceRefused:
     """Build the refusal of an OLE2 container ([MS-CFB]).
 
-    These are password-protected Office files, Office files from before 2007, and Outlook messages.
+    These are password-protected Office files, Office files from before 2007, Hangul documents and Outlook messages.
     """
     if "EncryptedPackage".encode("utf-16-le") in data:
         return password_refusal()
+    if _HANGUL_SIGNATURE in data:
+        return hangul_refusal()
     if "__substg1.0_".encode("utf-16-le") in data:
         return unsupported_refusal("Outlook messages (.msg) are not supported.", "Save it as .eml and add that.")
     return unsupported_refusal(

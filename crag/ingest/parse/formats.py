@@ -164,7 +164,6 @@ FORMATS = (
 PLAIN_TEXT = next(known for known in FORMATS if known.kind == "text")
 
 ARCHIVE_SUFFIX = ".zip"
-UPLOAD_SUFFIXES = (*(suffix for known in FORMATS for suffix in known.suffixes), ARCHIVE_SUFFIX)
 # Collected from folders and archives.
 READABLE_SUFFIXES = frozenset(
     (*(suffix for known in FORMATS if known.in_folders for suffix in known.suffixes), ARCHIVE_SUFFIX)
@@ -172,6 +171,14 @@ READABLE_SUFFIXES = frozenset(
 
 
 SUPPORTED = f"Add {', '.join(dict.fromkeys(known.hint for known in FORMATS))} or a .zip of these."
+
+
+def hangul_refusal() -> SourceRefused:
+    """Build the refusal of a document of the Hangul word processor (HWP 3, HWP 5, OWPML)."""
+    return unsupported_refusal(
+        "Hangul documents (.hwp, .hwpx) are not supported.",
+        "Save it as a PDF or Word file (.docx) first, then add that.",
+    )
 
 
 def unsupported_refusal(what: str, remedy: str = "") -> SourceRefused:

@@ -18,7 +18,7 @@ from crag.ingest.parse.document import (
     password_refusal,
     too_large_refusal,
 )
-from crag.ingest.parse.formats import ZipPackage, unsupported_refusal
+from crag.ingest.parse.formats import ZipPackage, hangul_refusal, unsupported_refusal
 
 # Raised by `zipfile` for damaged or unknown archives; RuntimeError means that a password is needed.
 ZIP_ERRORS = (
@@ -97,6 +97,8 @@ def open_package(request: ParseRequest) -> ZipPackage:
 
 def unsupported_zip_refusal(package: ZipPackage) -> SourceRefused:
     """Build the refusal of a zip file of no supported format."""
+    if package.mimetype == b"application/hwp+zip":
+        return hangul_refusal()
     if package.mimetype.startswith(b"application/vnd.oasis.opendocument"):
         return unsupported_refusal(
             "Of OpenDocument files, only text (.odt) is supported.", "Save it as a PDF and add that."

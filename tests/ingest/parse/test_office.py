@@ -306,6 +306,21 @@ def test_old_office_files_and_messages_are_told_how_to_be_saved():
     assert ".eml" in refusal("a.msg", ole + "__substg1.0_".encode("utf-16-le")).remedy
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.hwp", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500) + b"HWP Document File" + bytes(15)),
+        ("a.hwp", b"HWP Document File V3.00 \x1a\1\2\3\4\5" + bytes(500)),
+        ("a.hwpx", zipped({"mimetype": "application/hwp+zip", "Contents/section0.xml": "<x/>"})),
+        ("a.HWP", bytes(range(256))),
+    ],
+    ids=["HWP 5", "HWP 3", "OWPML", "damaged"],
+)
+def test_hangul_documents_are_told_how_to_be_saved(name, data):
+    assert refusal(name, data).message == "Hangul documents (.hwp, .hwpx) are not supported."
+    assert refusal(name, data).remedy == "Save it as a PDF or Word file (.docx) first, then add that."
+
+
 def test_external_entities_reach_no_file(tmp_path):
     secret = tmp_path / "secret.txt"
     secret.write_text("do not read me")

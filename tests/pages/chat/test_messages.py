@@ -92,7 +92,7 @@ def test_feedback_is_shown_again_changed_and_taken_back(asked, services):
     run_id = shown_messages(services)[-1].run_id
     asked.feedback[0].set_value(0).run()
     asked.text_area[0].set_value("It missed the filter")
-    click(asked, "Send")
+    click(asked, "Save")
     assert services.conversations.feedback(run_id) == Feedback(helpful=False, reason="It missed the filter")
     assert said(asked, "You said: “It missed the filter”")
     asked.button(key=f"why-{run_id}").click().run()

@@ -240,7 +240,7 @@ def test_collections_narrow_the_table(chat, notes, services):
 
 def test_a_new_collection_with_an_impossible_name_is_refused(chat, services):
     chat.switch_page("pages/documents/page.py").run()
-    next(button for button in chat.button if button.label == "New").click()
+    next(button for button in chat.button if button.label == "New collection").click()
     chat.run()
     click(chat, "Create")
     assert said(chat, ":red[")

@@ -63,7 +63,7 @@ def test_some_of_the_questions_are_the_same_ones_each_time(chat, services, notes
     for _ in range(2):
         click(chat, "Run")
         until(chat, lambda: "Run again" in labels(chat))
-        click(chat, "New")
+        click(chat, "New evaluation")
     first, second = services.evaluations.list()
     assert first.size == 2
     assert first.digest == second.digest
@@ -263,6 +263,6 @@ def test_pinned_questions_are_counted_and_run(chat, services, notes):
     (evaluation,) = services.evaluations.list()
     assert evaluation.kind == "regression"
     services.preferences.save("k", 1)
-    click(chat, "New")
+    click(chat, "New evaluation")
     assert said(chat, "1 right")
     assert said(chat, "Changed since then:\n\n- the settings: 1 passage")
