@@ -165,7 +165,7 @@ def test_a_code_names_a_section_as_one_word():
     [
         (
             "backward filters",
-            "Backward filters run.\n\nWe now apply two backward filters:\n\n• Stores. None is read.\n• Code.\n\nAda left.",
+            "Backward filters run.\n\nWe now apply two backward filters:\n\n• Stores. None is read.\n• Code.\n\nOk.",
             ["Backward filters run.", "We now apply two backward filters:\nStores. None is read.\nCode."],
         ),
         (

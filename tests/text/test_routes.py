@@ -116,6 +116,7 @@ from crag.text.routes import SummaryRequest, choose_route, force_route, parse_su
         ("더블린이 언급된 문서를 요약해 줘", "document"),
         ("总结提到都柏林的文件", "document"),
         ("어떤 서류가 필요한가요?", "fact"),
+        ("여기 들어 있는 자료가 뭐야", "fact"),
     ],
 )
 def test_the_wording_says_how_a_question_is_answered(question, route):
@@ -151,6 +152,10 @@ def test_the_wording_says_how_a_question_is_answered(question, route):
         ("Does any document mention Dublin?", "Dublin"),
         ("List the documents that mention Dublin", "Dublin"),
         ("Show me all documents mentioning Dublin", "Dublin"),
+        ("Which of the docs I added mention Dublin?", "Dublin"),
+        ("Can you tell me which documents mention Dublin?", "Dublin"),
+        ("I want to know in which documents Dublin is mentioned", "Dublin"),
+        ("Which document is Dublin mentioned in?", "Dublin"),
         ("Mozilla가 나오는 문서는?", "Mozilla"),
         ("모질라가 나오는 문서는?", "모질라"),
         ("더블린을 언급하는 문서는 무엇인가요?", "더블린"),
@@ -168,6 +173,8 @@ def test_the_wording_says_how_a_question_is_answered(question, route):
         ("列出所有提到“都柏林”的文件", "都柏林"),
         ("문서 몇 개에 Mozilla가 나오나요?", "Mozilla"),
         ("有多少文件提到Mozilla？", "Mozilla"),
+        ("哪个文件里有都柏林？", "都柏林"),
+        ("哪篇论文讨论了V8？", "V8"),
         ("哪些文件裡出現了都柏林這個詞？", "都柏林"),
     ],
 )
