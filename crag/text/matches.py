@@ -198,7 +198,7 @@ class MatchFinder:
             paragraph = following.pop(0)
             first, at = at, at + len(paragraph)
             last = at - 1
-            is_lead = not is_listed[last] and self._announces(paragraph[-1])
+            is_lead = not any(is_listed[last : at + 1]) and self._announces(paragraph[-1])
             announced = _find_announced(paragraph[-1], following, units[at:]) if is_lead else []
             for unit, is_left_out in zip(units[first:at], is_listed[first:at], strict=True):
                 if unit is units[last] and announced:

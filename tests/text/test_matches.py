@@ -189,3 +189,8 @@ def test_a_code_names_a_section_as_one_word():
 )
 def test_a_sentence_and_the_list_that_it_announces_are_one_place(topic, text, found):
     assert find(topic, passage(1, text)) == found
+
+
+def test_a_label_that_names_the_topic_leaves_its_items_to_stand_alone():
+    text = "Ada wrote this.\n\nMain risks:\n\n- The dam may break.\n- The mill may burn."
+    assert find("risks", passage(1, text)) == ["The dam may break.", "The mill may burn."]
