@@ -425,7 +425,10 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """One place that a question asks to list: a sentence, list item or table row of a passage, and where it is."""
+    """One place that a question asks to list: a sentence, list item or table row of a passage, and where it is.
+
+    A sentence that announces a list has each item of it as a further line of `text`.
+    """
 
     passage_id: int
     text: str

@@ -174,10 +174,12 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
     titles = _named_titles(choice.place, deps) if choice.place != choice.topic else frozenset[str]()
     topic = drop_place(choice.topic, choice.place) if titles else choice.topic
     finder, read, size = MatchFinder(topic), 0, deps.retriever.size(deps.options)
+    sources = set[str]()
     passages = (one for one in deps.retriever.read_all(deps.options) if not titles or one.title in titles)
     while some := list(islice(passages, _READ_AT_ONCE)):
         deps.stop.check()
         finder.read(some)
+        sources.update(passage.source_id for passage in some)
         read += len(some)
         deps.emit(PassagesRead(read, max(size, read)))
     deps.emit(PassagesRead(read, read))
@@ -193,7 +195,7 @@ def list_matches(state: GraphState, deps: Deps) -> GraphState:
     deps.emit(MatchesListed(topic, tuple(matches)))
     knowledge = tuple(Knowledge(n, passage, passage.text) for n, passage in enumerate(found, start=1))
     documents = len({finder.passages[match.passage_id].source_id for match in matches})
-    text = _write_matches(state, matches, knowledge, documents, read)
+    text = _write_matches(state, matches, knowledge, documents, read, with_titles=len(sources) > 1)
     deps.emit(TokensWritten(text))
     deps.emit(AnswerWritten(text, collect_citations(text, knowledge), "quoted", Usage()))
     return {"answer": text, "knowledge": knowledge}
@@ -258,9 +260,15 @@ _LIST_MORE: dict[WrittenLanguage, str] = {
 
 
 def _write_matches(
-    state: GraphState, matches: Sequence[Match], knowledge: Sequence[Knowledge], documents: int, read: int
+    state: GraphState,
+    matches: Sequence[Match],
+    knowledge: Sequence[Knowledge],
+    documents: int,
+    read: int,
+    *,
+    with_titles: bool,
 ) -> str:
-    """Write how much was found, then the matches below the title of their document."""
+    """Write how much was found, then the matches, by document."""
     language = detect_written_language(state["question"])
     known = {item.passage.id: item for item in knowledge}
     shown = matches[:_MAX_SHOWN]
@@ -271,9 +279,15 @@ def _write_matches(
     for _, group in groupby(shown, key=lambda match: known[match.passage_id].passage.source_id):
         listed = list(group)
         title = to_plain_line(known[listed[0].passage_id].passage.title)
-        lines = [f"- {escape_brackets(to_one_line(match.text))} [{known[match.passage_id].n}]" for match in listed]
-        blocks.append("\n".join([*([f"**{title}**", ""] if documents > 1 else []), *lines]))
+        lines = [line for match in listed for line in _write_match(match, known[match.passage_id].n)]
+        blocks.append("\n".join([*([f"**{title}**", ""] if with_titles else []), *lines]))
     return "\n\n".join(blocks)
+
+
+def _write_match(match: Match, n: int) -> list[str]:
+    """Return a match as list items: a sentence with the list that it announces below it."""
+    lines = (f"- {escape_brackets(to_one_line(line))} [{n}]" for line in match.text.splitlines())
+    return [f"{'  ' * (place > 0)}{line}" for place, line in enumerate(lines)]
 
 
 def to_plain_line(text: str) -> str:

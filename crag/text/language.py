@@ -214,7 +214,12 @@ def split_sentences(text: str) -> list[str]:
 
     Lines wrapped at the page width are joined first.
     """
-    return [sentence for line in _join_wrapped_lines(text) for sentence in _split_line(line)]
+    return [sentence for paragraph in split_paragraphs(text) for sentence in paragraph]
+
+
+def split_paragraphs(text: str) -> list[list[str]]:
+    """Return what `split_sentences` does, by paragraphs: a list item is one, a heading or table row as well."""
+    return [_split_line(line) for line in _join_wrapped_lines(text)]
 
 
 def join_sentences(parts: Sequence[str]) -> str:

@@ -10,7 +10,16 @@ from itertools import takewhile
 from typing import Literal
 
 from crag.text.dates import states_date
-from crag.text.language import extract_terms, is_heading, is_list_item, is_table_row, strip_list_mark
+from crag.text.figures import normalize_figures
+from crag.text.language import (
+    extract_terms,
+    is_heading,
+    is_list_item,
+    is_table_row,
+    join_sentences,
+    split_paragraphs,
+    strip_list_mark,
+)
 from crag.text.patterns import lazy_regex
 from crag.text.questions import announces_more
 from crag.text.sections import Unit, heading_path, read_units
@@ -69,6 +78,14 @@ _COUNTED = lazy_regex(  # a sentence of a list in prose: "First, …", "둘째, 
     r"|[첫두세네]\s?번째|第[一二三四五六七八九十][，,、]|其[一二三四五六][，,、]|首先|其次|再次|最[后後][，,])",
     re.IGNORECASE,
 )
+_CODE = lazy_regex(  # a word with a digit in it: "V8", "GPT-4", "10kg"; "제7조", "第7条"
+    r"(?<![A-Za-z\d])(?=[A-Za-z\d.-]*\d)(?=[\d.-]*[A-Za-z])[A-Za-z\d]+(?:[-.][A-Za-z\d]+)*"
+    r"|[제第]\s?\d+\s?[가-힣\u4e00-\u9fff]"
+)
+_CODE_PART = lazy_regex(r"[A-Za-z]+|\d+|\.|[가-힣\u4e00-\u9fff]")
+_COUNT = lazy_regex(r"(?<![\d.,])\d\d?(?![\d.,])")
+_KOREAN_COUNT = lazy_regex(r"(두|세|네|다섯|여섯|일곱|여덟|아홉|열)(?= ?(?:가지|개|종류|단계|항목|곳|명|번))")
+_KOREAN_COUNTS = ("두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열")
 _DATES = lazy_regex(r"(?:all )?(?:the )?dates?|날짜|일자|日期", re.IGNORECASE)
 
 
@@ -78,6 +95,8 @@ class MatchFinder:
     def __init__(self, topic: str) -> None:
         """Prepare to look for a topic, such as `risks` or `e-mail addresses`."""
         self._terms = frozenset(extract_terms(topic))
+        self._words = frozenset(extract_terms(_CODE.sub(" ", topic)))
+        self._codes = [_compile_code(found[0]) for found in _CODE.finditer(topic)]
         self._verb = _VERBS.get(_singular_noun(topic), "")
         self._person = _Person.parse(topic)
         self._value_form = next((value for name, value in _VALUE_FORMS.items() if name.fullmatch(topic)), None)
@@ -100,15 +119,9 @@ class MatchFinder:
             items = list(self._section_items(passage, units, texts, named))
             self._add("items", passage, items)
             self._add("values", passage, () if items else self._values(labelled))
-            outside = label_table_rows(
-                [
-                    unit.text
-                    for unit, is_named in zip(units, named, strict=True)
-                    if not unit.is_title and not (is_named and items)
-                ],
-                passage.heading,
-                texts,
-            )
+            is_listed = [is_named and bool(items) for is_named in named]
+            prose = list(self._join_announced(units, is_listed, split_paragraphs(passage.text)))
+            outside = label_table_rows(prose, passage.heading, texts)
             self._add("sentences", passage, self._sentences(outside))
             self._by_surname += [self._match(passage, text) for text in self._naming_by_surname(outside)]
 
@@ -118,7 +131,7 @@ class MatchFinder:
 
     def _match(self, passage: Passage, text: str) -> Match:
         self.passages[passage.id] = passage
-        return Match(passage.id, text, passage.title, passage.page_of(text), passage.sheet)
+        return Match(passage.id, text, passage.title, passage.page_of(text.partition("\n")[0]), passage.sheet)
 
     def section_items(self) -> list[Match]:
         """Return the list items, or else the sentences, of the sections of that name."""
@@ -158,8 +171,11 @@ class MatchFinder:
 
     def _is_titled(self, heading: str) -> bool:
         """Return whether a heading is about the topic and hardly anything else: “Risks”, “Main risks”."""
-        terms = frozenset(extract_terms(heading))
-        return self._terms <= terms and len(terms) <= len(self._terms) + 2
+        return self._is_named_in(heading) and len(frozenset(extract_terms(heading))) <= len(self._terms) + 2
+
+    def _is_named_in(self, text: str) -> bool:
+        """Return whether a text has all words of the topic, and its codes such as V8 as one word each."""
+        return self._words <= frozenset(extract_terms(text)) and all(code.search(text) for code in self._codes)
 
     def _values(self, labelled: Sequence[str]) -> Iterator[str]:
         """Yield the values of table columns that are named like the topic."""
@@ -169,6 +185,33 @@ class MatchFinder:
                 column = frozenset(extract_terms(name.rpartition(CAPTION_SEPARATOR)[2]))
                 if column and column == self._terms and any(map(str.isalpha, value)):
                     yield value
+
+    def _join_announced(
+        self, units: Sequence[Unit], is_listed: Sequence[bool], paragraphs: Sequence[Sequence[str]]
+    ) -> Iterator[str]:
+        """Yield the units that are neither titles nor listed; one that announces a list of the topic with that list.
+
+        The announcing sentence and each item or paragraph of the list are lines then.
+        """
+        following, at = list(paragraphs), 0
+        while following:
+            paragraph = following.pop(0)
+            first, at = at, at + len(paragraph)
+            last = at - 1
+            is_lead = not any(is_listed[last : at + 1]) and self._announces(paragraph[-1])
+            announced = _find_announced(paragraph[-1], following, units[at:]) if is_lead else []
+            for unit, is_left_out in zip(units[first:at], is_listed[first:at], strict=True):
+                if unit is units[last] and announced:
+                    yield "\n".join(map(_join_line, [[unit.text], *announced]))
+                elif not (unit.is_title or is_left_out):
+                    yield unit.text
+            del following[: len(announced)]
+            at += sum(map(len, announced))
+
+    def _announces(self, sentence: str) -> bool:
+        """Return whether a sentence announces a list about the topic, which is no kind of value."""
+        is_value = self._is_date or self._value_form is not None
+        return bool(self._terms) and not is_value and announces_more(sentence) and self._states_topic(sentence)
 
     def _sentences(self, units: Sequence[str]) -> Iterator[str]:
         listed = 0  # the units before this one were yielded as a list
@@ -180,7 +223,7 @@ class MatchFinder:
             elif self._is_date:
                 if states_date(unit):
                     yield strip_list_mark(unit)
-            elif self._terms and not is_heading(unit) and self._states_topic(unit):
+            elif self._terms and ("\n" in unit or not is_heading(unit)) and self._states_topic(unit):
                 if announces_more(unit) and (counted := list(takewhile(_COUNTED.match, units[at + 1 :]))):
                     yield from counted
                     listed = at + 1 + len(counted)
@@ -189,7 +232,7 @@ class MatchFinder:
 
     def _states_topic(self, unit: str) -> bool:
         """Return whether a sentence has the words of the topic, or the verb of a noun: “decided” for “decisions”."""
-        if self._terms <= frozenset(extract_terms(unit)):
+        if self._is_named_in(unit):
             return True
         return bool(self._verb) and self._verb in extract_terms(_ADJECTIVE.sub("", unit))
 
@@ -200,6 +243,45 @@ class MatchFinder:
             yield from (
                 strip_list_mark(unit) for unit in units if person.is_named_in(unit) and not self._states_topic(unit)
             )
+
+
+def _find_announced(lead: str, following: Sequence[Sequence[str]], units: Sequence[Unit]) -> list[Sequence[str]]:
+    """Return the paragraphs that a sentence announces: all list items, or else as many as it counts, at least one.
+
+    `units` are the sentences of the paragraphs that follow. No heading and no table row is among those found.
+    """
+    found: list[Sequence[str]] = []
+    is_list = bool(following) and is_list_item(following[0][0])
+    if not is_list and not lead.endswith((":", "：")):
+        return []
+    most = len(following) if is_list else _read_count(lead)
+    at = 0
+    for paragraph in following[:most]:
+        first = paragraph[0]
+        if units[at].is_title or is_table_row(first) or is_list_item(first) != is_list:
+            break
+        found.append(paragraph)
+        at += len(paragraph)
+    return found
+
+
+def _read_count(lead: str) -> int:
+    """Return how many things a sentence announces: 2 for “two kinds of filters:”; 1 if it does not say."""
+    if korean := _KOREAN_COUNT.search(lead):
+        return _KOREAN_COUNTS.index(korean[1]) + 2
+    counts = _COUNT.findall(normalize_figures(lead))
+    return int(counts[-1]) if counts else 1
+
+
+def _join_line(paragraph: Sequence[str]) -> str:
+    return " ".join(join_sentences([strip_list_mark(paragraph[0]), *paragraph[1:]]).split())
+
+
+def _compile_code(code: str) -> re.Pattern[str]:
+    """Return a pattern for a code; “GPT-4” may be “GPT 4”, “V8” may be “V-8”, and “10kg” may be “10 kg”."""
+    gap = r"[-‐‑\s]?" if "-" in code or not code[0].isascii() or code[0].isdigit() else "[-‐‑]?"
+    parts = gap.join(re.escape(part) for part in _CODE_PART.findall(code))
+    return re.compile(rf"(?<![A-Za-z\d]){parts}s?(?![A-Za-z\d])(?!\.\d)", re.IGNORECASE)
 
 
 def _singular_noun(topic: str) -> str:

@@ -74,6 +74,7 @@ _INTERVAL = lazy_regex(  # not to be read as “every one of them”
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
 )
 _BORROWED = lazy_regex(r" \([^()]+\)$")  # what a follow-up borrows from earlier questions asks for nothing
+_TOPIC_EDGES = " \"'“”‘’「」.,:;?!。？！，"
 _MAX_SENTENCES = 50
 _MEANING = lazy_regex(r"\bmeans?\W*$", re.IGNORECASE)
 _DOCUMENT = lazy_regex(  # what a summary may be of
@@ -115,6 +116,8 @@ def choose_route(question: str) -> RouteChoice:
     asked = " ".join(strip_small_talk(question).split())
     if not asked or len(asked) > _LONGEST or is_long_question(question):
         return _FACT
+    if mentioned := _find_mentioned(asked):
+        return _FACT if _words("clause").search(mentioned) else _choose_list(mentioned)
     own = _BORROWED.sub("", _INTERVAL.sub("", asked))
     asking = {route: share for route, share in classify_route(own).items() if route != "talk"}
     shares = {route: share / max(sum(asking.values()), 1e-9) for route, share in asking.items()}
@@ -133,10 +136,14 @@ def choose_route(question: str) -> RouteChoice:
     if route == "list" and (topic := stated or _guess_topic(asked) or asked * (len(extract_terms(asked)) > 1)):
         place = _words("place").search(asked) if stated else None
         where = next(filter(None, place.groups()), "") if place else ""
-        return RouteChoice("list", f"It asks for every place about “{topic}”.", topic, where)
+        return _choose_list(topic, where)
     if route == "steps" and (parts := parts or _guess_parts(asked)):
         return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
     return replace(_FACT, is_clear=shares["fact"] + shares.get("table", 0.0) >= _CLEAR)
+
+
+def _choose_list(topic: str, place: str = "") -> RouteChoice:
+    return RouteChoice("list", f"It asks for every place about “{topic}”.", topic, place)
 
 
 def _asks_fact(asked: str) -> bool:
@@ -202,10 +209,19 @@ def find_form(kind: str, asked: str) -> re.Match[str] | None:
 
 
 def _find_list_topic(asked: str) -> str:
-    match = find_form("list", asked)
-    topic = _read_noun(match, "topic").strip(" \"'“”‘’「」.,:;?!。？！，") if match else ""
-    topic = _words("mention").sub("", topic)
+    topic = _words("mention").sub("", _find_topic("list", asked))
     return topic if extract_terms(topic) and not _words("abstract_topic").search(topic) else ""
+
+
+def _find_mentioned(asked: str) -> str:
+    """Return what documents shall mention: “Dublin” for “Which documents contain the word Dublin?”; else nothing."""
+    topic = _words("the_word").sub("", _find_topic("mentions", asked)).strip(_TOPIC_EDGES)
+    return topic if extract_terms(topic) or _words("clause").search(topic) else ""
+
+
+def _find_topic(kind: str, asked: str) -> str:
+    match = find_form(kind, asked)
+    return _read_noun(match, "topic").strip(_TOPIC_EDGES) if match else ""
 
 
 def _guess_topic(asked: str) -> str:

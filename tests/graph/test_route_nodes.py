@@ -190,6 +190,37 @@ def test_a_list_holds_every_match_with_its_place(bench):
     assert (trace.route, trace.outcome, trace.trajectory) == ("list", "quoted", ["list_matches"])
 
 
+@pytest.mark.parametrize(
+    ("question", "lead"),
+    [
+        ("Which of my documents mention hens?", "**2 places in 2 documents.** All 3 passages were read."),
+        ("How many documents mention hens?", "**2 places in 2 documents.** All 3 passages were read."),
+        ("어떤 문서에 hens가 나오나요?", "**문서 2개에서 2곳을 찾았습니다.** 구절 3개를 모두 읽었습니다."),
+        ("哪些文件提到hens？", "**在 2 个文档中找到 2 处。** 已读完全部 3 个段落。"),
+    ],
+)
+def test_the_documents_that_mention_something_are_listed_with_their_places(bench, question, lead):
+    papers = passage(3, "Documents are kept in the hall.", title="My documents")
+    trace = bench({}, passages=[LEASE, LETTER, papers]).ask(question)
+    assert trace.text == (
+        f"{lead}\n\n**Lease**\n\n- The tenant feeds the hens. [1]\n\n**Letter**\n\n- Hens are allowed. [2]"
+    )
+
+
+def test_the_only_document_that_mentions_something_is_named(bench):
+    trace = bench({}, passages=[LEASE, LETTER]).ask("Which document mentions the yard?")
+    assert trace.text.endswith("\n\n**Lease**\n\n- The tenant sweeps the yard. [1]")
+
+
+def test_a_sentence_is_listed_above_what_it_announces(bench):
+    text = "We of the yard sell these ropes today:\n\n- Hemp. It rots.\n- Nylon."
+    trace = bench({}, passages=[passage(1, text)]).ask("Where are ropes mentioned?")
+    assert trace.text.split("\n\n") == [
+        "**1 place in 1 document.** All 1 passages were read.",
+        "- We of the yard sell these ropes today: [1]\n  - Hemp. It rots. [1]\n  - Nylon. [1]",
+    ]
+
+
 def test_a_list_without_a_match_is_searched_for(bench):
     trace = bench({1: 1.0}, passages=[LEASE]).ask("List all boats")
     assert (trace.route, trace.outcome) == ("fact", "documents")

@@ -139,3 +139,58 @@ def test_a_person_is_found_by_surname_once_the_full_name_occurs():
 )
 def test_long_numbers_are_told_apart(topic, text, found):
     assert find(topic, passage(1, text)) == found
+
+
+@pytest.mark.parametrize(
+    ("topic", "text", "found"),
+    [
+        ("V8", "V8 is quick. It beats the v8. Let V be 8. V80 and MV8 are others. Ask for V8.1.", 2),
+        ("GPT-4", "GPT-4 wrote it. GPT 4 read it. GPT-4.5 and GPT-40 are others. GPT has 4 parts.", 2),
+        ("10kg parcels", "Parcels of 10 kg. Parcels of 10kg. The 10 parcels weigh a kg.", 2),
+        ("V8", "V8은 빠르다. V는 8이다.", 1),
+        ("제7조", "제7조는 유효하다. 제 7 조를 보라. 제3조는 7일이다.", 2),
+        ("第7条", "第7条有效。第3条规定7天。", 1),
+    ],
+)
+def test_a_code_occurs_as_one_word(topic, text, found):
+    assert len(find(topic, passage(1, text))) == found
+
+
+def test_a_code_names_a_section_as_one_word():
+    assert find("V8", passage(1, "Case V, part 8\n\nIt is red.\n\nThe V8\n\nIt is blue.")) == ["It is blue."]
+
+
+@pytest.mark.parametrize(
+    ("topic", "text", "found"),
+    [
+        (
+            "backward filters",
+            "Backward filters run.\n\nWe now apply two backward filters:\n\n• Stores. None is read.\n• Code.\n\nOk.",
+            ["Backward filters run.", "We now apply two backward filters:\nStores. None is read.\nCode."],
+        ),
+        (
+            "tests of ropes",
+            "The yard has two tests of ropes:\n\nA rope is pulled. It holds.\n\nA rope is soaked.\n\nBen rests.",
+            ["The yard has two tests of ropes:\nA rope is pulled. It holds.\nA rope is soaked."],
+        ),
+        ("ropes", "Ada says this of ropes:\n\nThey rot.\n\nBen rests.", ["Ada says this of ropes:\nThey rot."]),
+        ("ropes", "Ropes are sold here:\n\nStaff\n\nBen rests.", ["Ropes are sold here:"]),
+        (
+            "밧줄",
+            "밧줄을 시험하는 방법은 두 가지가 있다:\n\n밧줄을 당긴다.\n\n밧줄을 적신다.\n\n벤은 쉰다.",
+            ["밧줄을 시험하는 방법은 두 가지가 있다:\n밧줄을 당긴다.\n밧줄을 적신다."],
+        ),
+        (
+            "绳索",
+            "我们对绳索做两种测试：\n\n拉紧它。\n\n浸湿它。\n\n本在休息。",
+            ["我们对绳索做两种测试：\n拉紧它。\n浸湿它。"],
+        ),
+    ],
+)
+def test_a_sentence_and_the_list_that_it_announces_are_one_place(topic, text, found):
+    assert find(topic, passage(1, text)) == found
+
+
+def test_a_label_that_names_the_topic_leaves_its_items_to_stand_alone():
+    text = "Ada wrote this.\n\nMain risks:\n\n- The dam may break.\n- The mill may burn."
+    assert find("risks", passage(1, text)) == ["The dam may break.", "The mill may burn."]
