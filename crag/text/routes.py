@@ -86,7 +86,7 @@ _DOCUMENT = lazy_regex(  # what a summary may be of
 )
 _FORM = 1.0
 """What a form that matches adds to the share of its route."""
-_LEAST = {"document": 0.65, "list": 0.55, "steps": 0.65}
+_LEAST = {"document": 0.75, "list": 0.55, "steps": 0.65}
 """The share from which on a question is answered in this way; below it, it is a fact."""
 _CLEAR = 0.6
 _GENERAL_NOUNS = {"en": "document", "ko": "문서", "zh": "文件"}

@@ -195,7 +195,7 @@ def test_a_list_holds_every_match_with_its_place(bench):
     [
         ("Which of my documents mention hens?", "**2 places in 2 documents.** All 3 passages were read."),
         ("How many documents mention hens?", "**2 places in 2 documents.** All 3 passages were read."),
-        ("어떤 문서에 hens가 나오나요?", "**문서 2개에서 2곳을 찾았습니다.** 구절 3개를 모두 읽었습니다."),
+        ("어떤 문서에 hens가 나오나요?", "**문서 2개에서 2곳을 찾았습니다.** 문단 3개를 모두 읽었습니다."),
         ("哪些文件提到hens？", "**在 2 个文档中找到 2 处。** 已读完全部 3 个段落。"),
     ],
 )
