@@ -49,7 +49,6 @@ from crag.text.tables import is_remark, label_table_rows, table_cells, trim_row,
 from crag.types import Passage
 
 _MIN_LIST_ITEMS = 2
-_MIN_CLAUSES = 2
 _MAX_LABELLED_WORDS = 10
 _MAX_WINDOWS = 8
 _MAX_REFERENCES = 3
@@ -203,35 +202,37 @@ class BuiltinCoverageCheck(CoverageCheck):
         return english.has_form(question, sentence, self._embedder)
 
     def _tells_value_of_another(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
-        """Return whether the value belongs to another topic: "Bikes cost £5; cars park here", "plus £80 for travel"."""
-        around = f"{sentence.context} {sentence.text}"
-        topics = find_topics(question)
-
-        def holds_value(clause: str) -> bool:
-            return not find_gaps(question, Quotation(clause, around), self._embedder).value
-
-        def is_about(clause: str, topic: tuple[str, tuple[str, ...]]) -> bool:
-            return holds_topic(question, *topic, clause, frozenset(extract_terms(clause)))
-
+        """Return whether the value of a sentence belongs to something else: "Bikes cost £5; cars park behind"."""
         is_row = is_table_row(sentence.text)
-        clauses = table_cells(sentence.text) if is_row else _CLAUSE_END.split(sentence.text)
-        clauses = [clause for clause in clauses if clause.strip()]
-        for topic in topics if len(clauses) >= _MIN_CLAUSES else ():
-            about = [clause for clause in clauses if is_about(clause, topic)]
+        parts = table_cells(sentence.text) if is_row else _CLAUSE_END.split(sentence.text)
+        clauses = [part for part in parts if part.strip()]
+        for topic in find_topics(question) if len(clauses) > 1 else ():
+            about = [clause for clause in clauses if _is_about(question, topic, clause)]
             if is_row and not all(map(is_remark, about)):
                 continue
             if about and clauses[0] not in about:  # whose subject may be that of the clauses after it, too
-                return not any(map(holds_value, about))
-        if is_row or question.answer_type not in SINGLE_VALUE_TYPES:
+                return not any(self._holds_value(question, clause, sentence) for clause in about)
+        return not is_row and question.answer_type in SINGLE_VALUE_TYPES and self._has_own_subject(question, sentence)
+
+    def _has_own_subject(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
+        """Return whether the value stands in a condition or in a later clause about something else.
+
+        "We pay the salary, plus £80 for travel", "Fees are paid by us; books are paid up to £60".
+        """
+        said = _CONDITION.sub(" ", sentence.text) if _is_unconditional(question) else sentence.text
+        first, *rest = _CLAUSE_START.split(said)
+        if self._holds_value(question, first, sentence):
             return False
-        first, *rest = _CLAUSE_START.split(
-            _CONDITION.sub(" ", sentence.text) if _is_unconditional(question) else sentence.text
+        topics = [topic for topic in find_topics(question) if not FRAME_TERMS.issuperset(topic[1])]
+        return all(
+            _names_subject(clause) and not any(_is_about(question, topic, clause) for topic in topics)
+            for clause in rest
+            if self._holds_value(question, clause, sentence)
         )
-        if holds_value(first):
-            return False
-        stating = [clause for clause in rest if holds_value(clause)]
-        named = [topic for topic in topics if not FRAME_TERMS.issuperset(topic[1])]
-        return all(_has_own_subject(clause) and not any(is_about(clause, one) for one in named) for clause in stating)
+
+    def _holds_value(self, question: AnalyzedQuestion, clause: str, sentence: Quotation) -> bool:
+        around = f"{sentence.context} {sentence.text}"
+        return not find_gaps(question, Quotation(clause, around), self._embedder).value
 
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
@@ -243,8 +244,12 @@ def _is_unconditional(question: AnalyzedQuestion) -> bool:
     return question.answer_type in {"number", "person"} and not _ASKS_CONDITION.search(question.text)
 
 
-def _has_own_subject(clause: str) -> bool:
-    """Return whether a clause states its value of something that it names itself: "books are paid up to £60"."""
+def _is_about(question: AnalyzedQuestion, topic: tuple[str, tuple[str, ...]], clause: str) -> bool:
+    return holds_topic(question, *topic, clause, frozenset(extract_terms(clause)))
+
+
+def _names_subject(clause: str) -> bool:
+    """Return whether a clause names what it states something of: "books are paid up to £60", "plus £80 for travel"."""
     subject = _OWN_SUBJECT.match(clause)
     return clause.startswith("plus") or bool(subject and set(extract_terms(subject[1])) - FRAME_TERMS)
 
@@ -273,7 +278,7 @@ def _names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
 def _names_label(question: AnalyzedQuestion, line: str) -> bool:
     """Return whether a question has a word of the label of a line, or the label says what is asked: "Venue: Hall 3"."""
     label = question.add_forms(extract_terms(re.split("[:：]", strip_list_mark(line), maxsplit=1)[0]))
-    is_named = any(shares_root(term, word) for term in label for word in question.weights)
+    is_named = any(term == word or shares_root(term, word) for term in label for word in question.weights)
     return is_named or bool(find_labelled_values(question, [line]))
 
 

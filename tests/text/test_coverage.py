@@ -407,6 +407,7 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder):
         ("When was Otto Moor born?", "He was born in 1908.", "Otto Moor.", True),
         ("Who came with the patient?", "Copy to: patient; Mr Owen Strand", "Clinic", False),
         ("Who is the nurse?", "Nurse: Mr Owen Strand", "Clinic", True),
+        ("When is the tea?", "Tea: 16:00", "Fair", True),
         ("How long is a normal talk?", "Keynotes last 45 minutes, lightning talks five.", "", False),
         ("Who is doing the translation?", "The translation and HEIC pictures are for 4.3.", "", False),
         ("When was the hall repaired?", "We intend to repair the hall on 4 May.", "", False),
