@@ -103,6 +103,11 @@ class RunOptions:
     preset: str = ""
     passage_size: int = 0
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether only a part of the library is searched."""
+        return bool(self.collection or self.source_ids)
+
 
 ROLES = {"answering": "model", "grading": "grader_model", "rewriting": "rewriter_model"}
 """What a language model is used for, and the option that names the model for it."""

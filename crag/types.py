@@ -311,9 +311,9 @@ class Passage:
     def locator(self) -> str:
         """Where the passage is in its document, in the current language; empty if the document has no such parts.
 
-        For example: p. 6, p. 1–2, sheet Q2.
+        For example: p. 6, p. 1–2, slide 3, sheet Q2.
         """
-        return _format_locator(self.page, self.last_page, self.sheet)
+        return _format_locator(self.page, self.last_page, self.sheet, self.location)
 
     def page_of(self, quote: str) -> int | None:
         """Return the page on which a quote from the passage or its context begins; `page` if it is in neither."""
@@ -351,12 +351,15 @@ class Passage:
         return "\n\n".join(parts)
 
 
-def _format_locator(page: int | None, last_page: int | None, sheet: str) -> str:
+def _format_locator(page: int | None, last_page: int | None, sheet: str, location: str) -> str:
     if sheet:
         return _("sheet {sheet}").format(sheet=sheet)
     if page is None:
         return ""
-    return _("p. {page}").format(page=page if last_page in (None, page) else f"{page}–{last_page}")
+    pages = page if last_page in (None, page) else f"{page}–{last_page}"
+    if location.lower().endswith(".pptx"):
+        return _("slide {page}").format(page=pages)
+    return _("p. {page}").format(page=pages)
 
 
 def _find_words(text: str, words: Sequence[str]) -> int | None:
@@ -535,7 +538,7 @@ class Citation:
     @property
     def locator(self) -> str:
         """Where the quote is in its document, as in `Passage.locator`."""
-        return _format_locator(self.page, None, self.sheet)
+        return _format_locator(self.page, None, self.sheet, self.location)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from crag.graph.citations import (
 from crag.graph.nodes import gather_knowledge, graph_node, is_merely_related, judged_sufficiency, trusted_statements
 from crag.graph.policy import choose_action as decide_action
 from crag.graph.state import Deps, GraphState, fitted_question, question_to_answer, retrieval_question
-from crag.prompts import fill_template, load_prompt
+from crag.prompts import fill_template, load_prompt, name_searched
 from crag.protocols import OFF_TOPIC, PromptFit, Writer
 from crag.text.citation_marks import escape_brackets, strip_citations
 from crag.text.formatting import format_count, format_date, to_local_time
@@ -291,8 +291,10 @@ def _note_missing_web(state: GraphState, deps: Deps) -> None:
 
 def _write_refusal(state: GraphState, deps: Deps, prompt: str = "") -> GraphState:
     passages, web = len(state.get("passages", ())), len(state.get("web_passages", ()))
+    language = detect_written_language(state["question"])
     text = fill_template(
-        load_prompt(prompt or _refusal_prompt_name(state), detect_written_language(state["question"])),
+        load_prompt(prompt or _refusal_prompt_name(state), language),
+        documents=name_searched(language, limited=deps.options.is_limited, count=len(deps.options.source_ids)),
         passages=str(passages),
         web=str(web),
         topic=escape_brackets(to_one_line(state.get("unmatched_topic", ""))),

@@ -151,7 +151,9 @@ def answer_badge(trace: Trace) -> Badge:
         return Badge("orange", "link_off", N_("no source"))
     if trace.waiting and trace.action == "ambiguous":
         return OUTCOME_BADGES["documents_partly"]
-    return outcome_badge(trace.action, trace.outcome or "not_answered")
+    badge = outcome_badge(trace.action, trace.outcome or "not_answered")
+    is_elsewhere = badge is OUTCOME_BADGES["not_answered"] and trace.options.is_limited  # perhaps, in other documents
+    return replace(badge, english=N_("not in the documents searched")) if is_elsewhere else badge
 
 
 def answer_facts(trace: Trace) -> list[str]:
@@ -252,6 +254,12 @@ def _passages_cited(trace: Trace) -> str:
     if cited & set(web):
         return _("cites {cited} of {results}").format(
             cited=len(cited & set(web)), results=format_count(len(web), "result")
+        )
+    if len(trace.citations) > len(cited):
+        return _("{sources} from {cited} of {passages}").format(
+            sources=format_count(len(trace.citations), "source"),
+            cited=len(cited),
+            passages=format_count(len(library), "passage"),
         )
     return (
         _("cites {cited} of {passages}").format(cited=len(cited), passages=format_count(len(library), "passage"))

@@ -21,6 +21,19 @@ _CONTEXT_TAG = re.compile(r"<(?=/?context\b)", re.IGNORECASE)
 _CITATION = re.compile(r"\s?(?<!\\)\[\d+\]")
 _SOURCE_NUMBER = re.compile(r"^([^\S\n]*)\[(?=\d+\])", re.MULTILINE)
 
+_SEARCHED: dict[WrittenLanguage, tuple[str, str, str]] = {
+    "en": ("your documents", "the document searched", "the documents searched"),
+    "ko": ("문서", "찾아본 문서", "찾아본 문서"),
+    "zh": ("您的文档", "所查找的文档", "所查找的文档"),
+    "zh-Hant": ("您的文件", "所查找的文件", "所查找的文件"),
+}
+
+
+def name_searched(language: WrittenLanguage, *, limited: bool, count: int) -> str:
+    """Return what a refusal calls the documents: all of them or, if the search was `limited`, those searched."""
+    every, one, some = _SEARCHED[language]
+    return (one if count == 1 else some) if limited else every
+
 
 @cache
 def load_prompt(name: str, language: WrittenLanguage = "en") -> str:

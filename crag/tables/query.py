@@ -76,7 +76,8 @@ class QueryRefused(Exception):
 class QueryResult:
     """What a statement returned: at most `MAX_RESULT_ROWS` of its `total_rows`.
 
-    `used` are rows of the tables on which the result rests, at most `MAX_USED_ROWS` of `used_count`.
+    `used` are rows of the tables on which the result rests, at most `MAX_USED_ROWS`. `used_count` rows were read:
+    more, where it is a choice among them, such as the highest value.
     """
 
     sql: str
@@ -149,7 +150,8 @@ class _Query:
         columns = tuple(column[0] for column in self._connection.description)
         used = list(dict.fromkeys(self._find_used(tree)))
         shown = tuple(self._tables[name].rows[at] for name, at in used[:MAX_USED_ROWS])
-        return QueryResult(self._sql, columns, rows, total, shown, len(used))
+        read = set(self._find_used(tree, limited=False))
+        return QueryResult(self._sql, columns, rows, total, shown, len(read))
 
     def _parse(self) -> dict[str, Any]:
         ((text,),) = self._fetch("SELECT json_serialize_sql(?::VARCHAR)", values=[self._sql])
@@ -173,14 +175,21 @@ class _Query:
         result = self._connection.execute(sql, list(values))
         return result.fetchmany(count) if count else result.fetchall()
 
-    def _find_used(self, tree: dict[str, Any]) -> Iterator[tuple[str, int]]:
-        """Yield (table, index) of the rows that pass the conditions of the statement, in their order."""
-        for node, common in _find_selects(tree["statements"][0]["node"], {}):
+    def _find_used(self, tree: dict[str, Any], *, limited: bool = True) -> Iterator[tuple[str, int]]:
+        """Yield (table, index) of the rows that pass the conditions of the statement, in their order.
+
+        If not `limited`, also yield those beyond its limit, and those that its conditions compare.
+        """
+        selects = [*_find_selects(tree["statements"][0]["node"], {})]
+        for node, common in selects:
+            for one in _walk(None if limited else node["where_clause"]):
+                if isinstance(one.get("subquery"), dict):
+                    selects += _find_selects(one["subquery"]["node"], common)
             for name, alias in _find_base_tables(node["from_table"]):
                 if name not in self._tables or name in common:
                     continue
                 row = {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": "", "column_names": [alias, "rowid"]}
-                limits = _limits_of(node)
+                limits = _limits_of(node) if limited else []
                 shown = [*node["select_list"], row] if limits else [row]  # which the order may refer to
                 kept = node | {"select_list": shown, "modifiers": limits} | _UNGROUPED
                 yield from self._read_row_numbers(name, tree, kept)

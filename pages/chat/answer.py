@@ -314,6 +314,14 @@ def _draw_alternatives(run_id: str, trace: Trace) -> None:
                 on_click=regenerate_answer,
                 args=(run_id, replace(trace.options, web="ask")),
             )
+        if trace.options.is_limited:
+            st.button(
+                _("Search all documents"),
+                icon=":material/search:",
+                key=f"all-{run_id}",
+                on_click=regenerate_answer,
+                args=(run_id, replace(trace.options, collection="", source_ids=())),
+            )
         _draw_add_documents(run_id)
 
 

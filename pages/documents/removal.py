@@ -64,7 +64,7 @@ def draw_undo() -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             kept = removal[0].kept_seconds
             final_at = (format_date_time if kept else format_time)(removal[0].removed_at + max(kept, UNDO_SECONDS))
-            until = labels.grey_text(_("Deleted for good at {removed_at}.").format(removed_at=final_at))
+            until = labels.grey_text(_("It will be deleted for good at {removed_at}.").format(removed_at=final_at))
             st.markdown(
                 _(":gray[:material/delete:] Removed {name}. {until}").format(name=_name(removal), until=until),
                 width="content",

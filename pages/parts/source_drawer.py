@@ -270,11 +270,9 @@ def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> No
 def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> str:
     if image.mark is None:
         return _("the passage cannot be highlighted here; read it under Text")
-    if not view.run_id:
-        return _("highlighted: the passage")
-    if strong:
-        return _("light: the graded passage, strong: the cited sentence")
-    return _("light: the graded passage")
+    if strong and view.run_id:
+        return _("light: the passage, strong: the cited sentence")
+    return _("highlighted: the passage")
 
 
 def _draw_passage_text(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:

@@ -28,7 +28,7 @@ def test_a_figure_is_calculated_and_its_row_is_cited(bench):
     assert (trace.route, trace.outcome) == ("table", "calculated")
     assert trace.text == "Ant — Units sold: 510. [1]"
     assert trace.table.sql.lstrip().upper().startswith("SELECT")
-    assert (trace.table.rows, trace.table.used) == ((("Ant", 510),), 1)
+    assert (trace.table.rows, trace.table.used) == ((("Ant", 510),), 3)
     assert [(cited.passage_id, cited.quote) for cited in trace.citations] == [(1, "Ant | 510 | 0.6")]
     assert trace.trajectory == ["query_table"]
 

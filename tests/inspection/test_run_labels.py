@@ -13,6 +13,7 @@ from crag.inspection.run_labels import (
     RUN_STATE_BADGES,
     STRENGTH_BADGES,
     VERDICT_BADGES,
+    answer_facts,
     decision_badge,
     describe_engine_change,
     describe_trace_grader,
@@ -153,3 +154,17 @@ def test_the_place_of_a_source_is_in_the_language_of_the_page(language, page, sh
     with use_language(language):
         assert cited.locator == page
         assert replace(cited, sheet="Q1").locator == sheet
+
+
+@pytest.mark.parametrize(
+    ("passages_cited", "said"), [((1, 2), "cites 2 of 3 passages"), ((1, 2, 2), "3 sources from 2 of 3 passages")]
+)
+def test_several_sources_from_one_passage_are_counted_as_listed(passages_cited, said):
+    citations = tuple(Citation(n, one, "s", "T", "", None, "q", "library") for n, one in enumerate(passages_cited, 1))
+    trace = Trace(state="done", outcome="documents", citations=citations, found={"library": (1, 2, 3)})
+    assert answer_facts(trace) == [said]
+
+
+@pytest.mark.parametrize(("location", "locator"), [("talk.pptx", "slide 1"), ("talk.pdf", "p. 1")])
+def test_a_place_in_a_presentation_is_a_slide(location, locator):
+    assert Citation(1, 1, "s", "T", location, 1, "q", "library").locator == locator

@@ -14,14 +14,13 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import PurePosixPath
 from typing import Any
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.child import read_short_text
 from crag.ingest.parse.confinement import SendReply, limit_cpu_seconds, run_confined
 from crag.ingest.parse.document import ParseLimits, damaged_refusal, refusal_message, too_large_refusal
-from crag.ingest.parse.formats import ARCHIVE_SUFFIX, READABLE_SUFFIXES, unsupported_refusal
+from crag.ingest.parse.formats import ARCHIVE_SUFFIX, check_suffix, unsupported_refusal
 from crag.ingest.parse.plain_text import decode_text
 from crag.ingest.parse.zip_container import MAX_MEMBERS, ZIP_ERRORS, inflate_member, inflated_size_refusal
 from crag.text.sanitization import clean_text
@@ -100,8 +99,10 @@ def _member_refusal(name: str, member: zipfile.ZipInfo) -> SourceRefused | None:
         return unsupported_refusal("This is an archive within an archive.", "Unpack the outer one and add this.")
     if _HIDDEN_PATH.search(name):
         return unsupported_refusal("This is a hidden file.", "Rename it without the dot, then pack it again.")
-    if PurePosixPath(name).suffix.lower() not in READABLE_SUFFIXES:
-        return unsupported_refusal("This kind of file is not supported.", "Save it as a PDF and add that.")
+    try:
+        check_suffix(name)
+    except SourceRefused as refused:
+        return refused
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
@@ -179,6 +180,12 @@ def hangul_refusal() -> SourceRefused:
         "Hangul documents (.hwp, .hwpx) are not supported.",
         "Save it as a PDF or Word file (.docx) first, then add that.",
     )
+
+
+def check_suffix(name: str) -> None:
+    """Refuse a file by the ending of its name, alone as in a folder or an archive. Raises `SourceRefused`."""
+    if PurePosixPath(name).suffix.lower() not in READABLE_SUFFIXES:
+        raise unsupported_refusal("This kind of file is not supported.", "Save it as a PDF and add that.")
 
 
 def unsupported_refusal(what: str, remedy: str = "") -> SourceRefused:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from crag.errors import SourceRefused
 from crag.ingest.parse.document import Block, BlockKind, Document, ParseRequest
-from crag.ingest.parse.formats import unsupported_refusal
+from crag.ingest.parse.formats import check_suffix, unsupported_refusal
 from crag.ingest.parse.table_rows import table_blocks
 from crag.ingest.parse.text_headings import split_at_headings
 from crag.text.language import is_label_border
@@ -38,7 +38,11 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 def request_text(request: ParseRequest, *, html: bool = False) -> str:
     """Decode the requested file. Raises `SourceRefused` (`unsupported`, `no_text`)."""
-    text = decode_text(request.data, request.charset, html)
+    try:
+        text = decode_text(request.data, request.charset, html)
+    except SourceRefused:
+        check_suffix(request.name)
+        raise
     if not text.strip():
         raise SourceRefused("no_text", "The file is blank.")
     return text

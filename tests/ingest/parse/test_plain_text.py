@@ -30,6 +30,15 @@ def test_a_table_is_read_whatever_parts_its_cells(delimiter, encoding):
     )
 
 
+def test_a_file_of_unknown_kind_is_refused_alone_as_in_an_archive():
+    with pytest.raises(SourceRefused) as refused:
+        read("random.bin", bytes(range(256)) * 9)
+    assert (refused.value.message, refused.value.remedy) == (
+        "This kind of file is not supported.",
+        "Save it as a PDF and add that.",
+    )
+
+
 @pytest.mark.parametrize("page", ["7.5 " * 50_000, "First line\n" + "7.5 " * 50_000])
 def test_a_long_line_of_numbers_is_read(page):
     document = read("log.txt", f"{page}\f{page}".encode())

@@ -129,6 +129,17 @@ def test_what_the_documents_do_not_hold_is_not_made_up(chat, notes):
     assert "Allow web search and try again" not in labels(chat)  # there is no key
 
 
+def test_what_some_documents_do_not_hold_is_offered_to_be_looked_for_in_all(chat, notes, services):
+    board = add(services, "minutes.md", "# Minutes\n\nThe board met in May and approved the budget of the museum.")
+    chat.session_state["new_changes"] = {"source_ids": (board,)}
+    chat.run()
+    ask(chat, QUESTION)
+    assert said(chat, "not in the documents searched")
+    assert said(chat, "I found no answer in the document searched.")
+    click(chat, "Search all documents")
+    until(chat, lambda: said(chat, "from your documents"))
+
+
 def test_the_conversation_is_in_the_address_and_comes_back(asked, services):
     conversation = services.conversations.list()[0]
     assert asked.query_params["c"] == conversation.id

@@ -215,7 +215,7 @@ def test_a_removal_can_be_undone_after_a_reload_until_it_is_final(chat, notes, s
     services.remove_documents([notes, board])
     chat.switch_page("pages/documents/page.py").run()
     assert said(chat, "Removed **2 documents**")
-    assert said(chat, "Deleted for good at")
+    assert said(chat, "It will be deleted for good at")
     click(chat, "Undo")
     assert services.library.sources() == before
     assert "Undo" not in labels(chat)
