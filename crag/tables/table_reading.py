@@ -208,6 +208,11 @@ class TableReading:
             self._text.take_all(word_pattern("wording", "than"))
         return first
 
+    def _describes_column(self, span: tuple[int, int]) -> bool:
+        """Return whether a word stands right before the name of a number column: “the shortest long run”."""
+        named = [self.spans[one][0][0] for one in self.numbers if one in self.spans]
+        return any(0 <= start - span[1] <= 1 for start in named)
+
     def _find_synonyms(self) -> list[TableColumn]:
         """Return the number columns to which a verb or an adjective of the question may refer."""
         taken = [span for spans in self.spans.values() for span in spans]
@@ -215,7 +220,7 @@ class TableReading:
             form = words if is_cjk(words) else rf"\b(?:{words})\b"
             found = [match.span() for match in re.finditer(form, self.question, re.IGNORECASE)]
             found = [one for one in found if not any(start <= one[0] < end for start, end in taken)]
-            if not found:
+            if not found or self._describes_column(found[0]):
                 continue
             for name in names.split("|"):
                 pattern = name if is_cjk(name) else rf"\b{name}"

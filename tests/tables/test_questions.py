@@ -107,6 +107,13 @@ SHEETS = {
         South | January | 2
         South | February | 4
         South | March | 9""",
+    "Training": """
+        Week | Total distance (km) | Long run (km)
+        Week 1 | 22 | 8
+        Week 2 | 25 | 10
+        Week 3 | 30 | 12
+        Race day | 21.1 | 21.1
+        After race | 0 | none""",
     "Courses": """
         Course | Day | Teacher | Group size | Notes
         Violin group | Monday | Greta Ode | 6 | waiting list
@@ -228,6 +235,8 @@ def read(question: str, title: str) -> tuple[str, bool, list[tuple[object, ...]]
             "group",
             [("February", 11), ("March", 10), ("January", 7)],
         ),
+        ("Training", "Which week has the shortest long run?", "min", [("Week 1", 8)]),
+        ("Training", "Which week has the longest long run?", "max", [("Race day", 21.1)]),
         ("Staff", "Who is the second best paid?", "max", [("Ben Elm", 60000)]),
         ("Staff", "How many people work in Sales?", "count", [(2,)]),
         ("Staff", "Who earns the most?", "max", [("Cleo Fir", 90000)]),
