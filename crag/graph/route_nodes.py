@@ -80,8 +80,7 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
     size = deps.retriever.size(deps.options)
     passages = _select_passages(request, list(islice(deps.retriever.read_all(deps.options), _MAX_READ)))
     if not passages:
-        name = f"{request.scope} {request.chapter}".strip()
-        return answer_as_fact(f"No document or chapter is called “{name}”.", deps)
+        return _search_instead(request, deps)
     if size > _MAX_READ:
         deps.emit(Noted(f"Only the first {_MAX_READ:,} of {size:,} passages were read. Choose fewer documents."))
     deps.emit(PassagesRead(0, len(passages)))
@@ -216,6 +215,13 @@ def answer_as_fact(reason: str, deps: Deps) -> GraphState:
     return {"is_fact": True}
 
 
+def _search_instead(request: SummaryRequest, deps: Deps) -> GraphState:
+    if request.page:
+        return answer_as_fact(f"No text is on page {request.page} of these documents.", deps)
+    name = f"{request.scope} {request.chapter}".strip()
+    return answer_as_fact(f"No document or chapter is called “{name}”.", deps)
+
+
 def _select_passages(request: SummaryRequest, passages: Sequence[Passage]) -> list[Passage]:
     """Return the passages of the documents or chapters that a request names, or all if it names none."""
     asked = frozenset(extract_terms(request.scope))
@@ -225,6 +231,8 @@ def _select_passages(request: SummaryRequest, passages: Sequence[Passage]) -> li
     if asked and best >= _NAMED_SHARE * len(asked):
         passages = [passage for passage in passages if named[passage.source_id] == best]
         asked = frozenset()
+    if request.page:
+        passages = [passage for passage in passages if passage.text_on_page(request.page).strip()]
     if request.chapter:
         texts = ((passage, [*section_titles(passage), *split_sentences(passage.text)]) for passage in passages)
         return [passage for passage, named in texts if any(is_numbered(text, request.chapter) for text in named)]

@@ -93,7 +93,7 @@ class BuiltinSummarizer:
         places = {passage.id: at for at, passage in enumerate(passages, start=1)}
         sections = []
         for document in documents:
-            lines = _read_lines(document, stop)
+            lines = _read_lines(document, request.page, stop)
             sections.append(_find_chapters(lines, request) or _divide_into_sections(lines, limit))
             for section in sections[-1]:
                 stop.check()
@@ -132,11 +132,16 @@ def _can_stand_alone(text: str) -> bool:
     return shortest <= len(text) <= _LONGEST and not is_table_row(text)
 
 
-def _read_lines(document: Sequence[Passage], stop: Cancellation) -> list[_Line]:
+def _read_lines(document: Sequence[Passage], page: int, stop: Cancellation) -> list[_Line]:
+    """Return the units of a document below their headings; only those that begin on a page, unless it is 0."""
     lines = []
     for passage in document:
         stop.check()
-        lines += [_Line(path_to(title, passage), title, text, passage) for title, text in title_units(passage)]
+        lines += [
+            _Line(path_to(title, passage), title, text, passage)
+            for title, text in title_units(passage)
+            if not page or passage.page_of(text) == page
+        ]
     return lines
 
 

@@ -46,7 +46,7 @@ class SummaryRequest:
     """What to sum up: the documents or chapters whose titles hold the words of `scope` (empty: all documents).
 
     `is_whole`: it calls for whole documents, so that all of them are meant where no title holds those words. `chapter`
-    is the number of a chapter or clause, such as `3` or `2.1`.
+    is the number of a chapter or clause, such as `3` or `2.1`, and `page` that of a page; 0 for all.
     `sentences` is the length that was asked for; 0 leaves it open. An *outline* names each section. `is_reworded`: it
     wants other words than those of the documents, such as simpler ones or another language.
     """
@@ -56,6 +56,7 @@ class SummaryRequest:
     sentences: int = 0
     form: SummaryForm = "outline"
     chapter: str = ""
+    page: int = 0
     is_reworded: bool = False
 
 
@@ -342,7 +343,8 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     if choose_route(question).route != "document":
         return None
     is_whole, scope = _find_summary(asked) or (True, "")
-    words = _words("document_nouns").sub(" ", _words("chapter").sub(" ", scope)).strip(" \"'“”‘’「」.,:;?!。？！，")
+    named = _words("page").sub(" ", _words("chapter").sub(" ", scope))
+    words = _words("document_nouns").sub(" ", named).strip(" \"'“”‘’「」.,:;?!。？！，")
     count = _words("count").search(asked)
     sentences = min(_parse_number(count["number"]), _MAX_SENTENCES) if count else 0
     if not sentences and _words("short").search(asked):
@@ -351,11 +353,19 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     form: SummaryForm = (
         "table" if _words("as_table").search(asked) else "sentences" if sentences and not by_section else "outline"
     )
-    number = _words("chapter").search(asked)
+    number, page = _words("chapter").search(asked), _words("page").search(asked)
     chapter = next(filter(None, number.groups())) if number else ""
     scope = " ".join(words.split()) if extract_terms(words) else ""
     is_reworded = bool(_words("reworded").search(asked))
-    return SummaryRequest(scope, not chapter and (is_whole or not scope), sentences, form, chapter, is_reworded)
+    return SummaryRequest(
+        scope,
+        not chapter and (is_whole or not scope),
+        sentences,
+        form,
+        chapter,
+        int(next(filter(None, page.groups()))) if page else 0,
+        is_reworded,
+    )
 
 
 def _find_summary(asked: str) -> tuple[bool, str] | None:

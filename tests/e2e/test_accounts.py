@@ -104,7 +104,7 @@ def test_people_log_in_share_a_collection_and_log_out(new_person: Callable[[], P
     expect(ann.get_by_text("Collections")).to_have_count(0)
     assert violations(ann) == []
     log_in(ann, "ann")  # which leads back there
-    ann.get_by_role("button", name="New", exact=True).click()
+    ann.get_by_role("button", name="New collection", exact=True).click()
     ann.get_by_label("Name").fill("Brewing")
     ann.get_by_role("button", name="Create").click()
     expect(ann.get_by_role("button", name="ann/Brewing")).to_be_visible()

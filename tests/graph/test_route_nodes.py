@@ -1,5 +1,7 @@
 """Questions that are no facts: the real graph over doubles."""
 
+from dataclasses import replace
+
 import pytest
 
 from crag.inspection.run_labels import answer_facts
@@ -143,6 +145,19 @@ def test_a_chapter_that_does_not_exist_is_searched_for(bench):
     assert trace.route == "fact"
     assert "boats" in trace.route_reason
     assert trace.trajectory[-2:] == ["grade_document_retrieval", "generate_answer"]
+
+
+@pytest.mark.parametrize(("question", "read"), [("Summarize page 2", [5]), ("What is on page 1 of the book?", [4])])
+def test_a_summary_of_a_page_reads_that_page(bench, question, read):
+    summarizer = FirstSentences()
+    book = [replace(LEASE, id=4, title="Book", page=1), replace(LEASE, id=5, title="Book", page=2)]
+    assert bench({}, passages=book, summarizer=summarizer).ask(question).route == "document"
+    assert [item.id for item in summarizer.given] == read
+
+
+def test_a_page_that_does_not_exist_is_searched_for(bench):
+    trace = bench({1: 1.0}, passages=[replace(LEASE, page=1)], summarizer=FirstSentences()).ask("Summarize page 9")
+    assert "No text is on page 9 of these documents." in trace.route_reason
 
 
 ROWS = "Boat | Berths | Price | Sold\nTern | 6 | €730 | 2024-03-01\nGull | 4 | €515 | 2024-05-09"
