@@ -51,6 +51,7 @@ def _draw_remove_confirmation(sources: list[Source]) -> None:
         if st.button(_("Remove"), icon=":material/delete:", key="remove-confirmed"):
             with dialogs.catch_refusals():
                 application().remove_documents([source.id for source in sources])
+                st.toast(_("Removed. You can undo it below the list."), icon=":material/delete:")
             dialogs.close_and_rerun()
         if st.button(_("Cancel"), type="tertiary"):
             dialogs.close_and_rerun()

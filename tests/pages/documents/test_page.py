@@ -206,6 +206,7 @@ def test_removing_asks_first(chat, notes, services):
     assert len(services.library.sources()) == 1
     chat.button(key="remove-confirmed").click().run()
     assert services.library.sources() == []
+    assert [toast.value for toast in chat.toast] == ["Removed. You can undo it below the list."]
     assert not chat.exception
 
 
