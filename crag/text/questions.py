@@ -65,7 +65,7 @@ _QUESTION_PATTERNS: dict[AnswerType, str] = {
 _NOUN_PATTERNS: dict[
     AnswerType, str
 ] = {  # nouns that imply the answer type without a question word: "Super Bowl 2021 location"
-    "time": r"\bdate\b|[時时][间間]|日期",
+    "time": r"\bdate\b|[時时][间間]|日期|날짜",
     "place": r"\blocation\b|在哪|地[点點]|哪[個个]?(?:城市|[国國]家|地方)|[举舉][办辦][地国國]",
     "number": r"\b(?:revenue|price|cost|population|percentage|rate|score)\b|增[长長速]|[销銷]量|票房|[营營]收|GDP"
     r"|(?:[数數]|率|量)\s*[?？]?$",
