@@ -32,7 +32,7 @@ from crag.text.questions import (
 from crag.text.relevance_features import TokenizedText, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
 from crag.text.stated_values import may_hold_value
-from crag.text.tables import has_row_of_code, label_table_rows, names_cell
+from crag.text.tables import explains_code, label_table_rows, names_cell
 from crag.translation import N_
 from crag.types import Grade, Passage, Thresholds, VerdictWord
 
@@ -151,7 +151,7 @@ class BuiltinGrader:
                 score = max(score, self._least_score(asked, score, texts[index])) if complete else score
                 complete = complete if score >= self.thresholds.upper else None
                 found = complete is True
-            if has_row_of_code(question, texts[index]):
+            if explains_code(question, texts[index]):
                 score = max(score, self.thresholds.lower)
             gaps = self._find_gaps(asked, reading) if complete is False else None
             reason = explain_grade(asked, reading, self.thresholds.verdict_for(score), gaps)

@@ -193,12 +193,11 @@ def is_remark(cell: str) -> bool:
     return len(cell.rpartition(": ")[2].split()) >= _MIN_REMARK_WORDS
 
 
-def has_row_of_code(question: str, text: str) -> bool:
-    """Return whether a text has a table row for a code of the question: "E06 | Door open"."""
-    codes = {code.casefold() for code in _CODE.findall(question)}
-    return bool(codes) and any(
-        is_table_row(line) and table_cells(line)[0].casefold() in codes for line in text.splitlines()
-    )
+def explains_code(question: str, text: str) -> bool:
+    """Return whether a row or line says what a code of the question means: "E06 | Door open", "E06 – door open"."""
+    codes = "|".join(map(re.escape, _CODE.findall(question)))
+    explained = rf"(?:^|[.;:!?)]\s)\W*(?:{codes})\s*(?:[|:–—]|-\s)"
+    return bool(codes) and bool(re.search(explained, text, re.IGNORECASE | re.MULTILINE))
 
 
 def names_cell(question: str, row: str) -> bool:

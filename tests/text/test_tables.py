@@ -3,8 +3,8 @@
 import pytest
 
 from crag.text.tables import (
+    explains_code,
     find_column_names,
-    has_row_of_code,
     is_total_row,
     label_table_rows,
     trim_row,
@@ -134,9 +134,10 @@ def test_a_cell_that_chooses_the_row_does_not_answer(question, cells):
 
 
 def test_a_row_begins_with_the_code_asked_for():
-    assert has_row_of_code("屏幕上显示 E06 说明什么问题？", "代码 | 含义\nE06 | Y 轴找不到原点")
-    assert not has_row_of_code("What does E0 mean?", "Code | Meaning\nE06 | Door open")
-    assert not has_row_of_code("What does E06 mean?", "See E06 | Page 3")
+    assert explains_code("屏幕上显示 E06 说明什么问题？", "代码 | 含义\nE06 | Y 轴找不到原点")
+    assert explains_code("The display shows E07. Why?", "E02 – speed sensor: check it. E07 – motor too hot")
+    assert not explains_code("What does E0 mean?", "Code | Meaning\nE06 | Door open")
+    assert not explains_code("What does E06 mean?", "See E06 | Page 3")
 
 
 def test_a_short_row_is_not_trimmed():
