@@ -14,8 +14,6 @@ from crag.text.coverage import (
     Gaps,
     find_context,
     find_gaps,
-    find_topics,
-    holds_topic,
     is_complete,
 )
 from crag.text.formatting import quote_words
@@ -33,6 +31,7 @@ from crag.text.relevance_features import TokenizedText, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
 from crag.text.stated_values import may_hold_value
 from crag.text.tables import explains_code, label_table_rows, names_cell
+from crag.text.topics import find_topics, holds_topic
 from crag.translation import N_
 from crag.types import Grade, Passage, Thresholds, VerdictWord
 

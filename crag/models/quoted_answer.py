@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby, takewhile
 
 from crag.text.citation_marks import escape_brackets
-from crag.text.coverage import Gaps, find_labelled_values, is_line_asked_for
+from crag.text.coverage import Gaps
 from crag.text.definitions import defines, find_term
 from crag.text.language import (
     continues_item,
@@ -26,6 +26,7 @@ from crag.text.opening_hours import names_day_itself
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion, announces_more, states_directly
 from crag.text.tables import names_cell, trim_row
+from crag.text.topics import find_labelled_values, is_line_asked_for
 from crag.text.word_forms import find_synonyms
 
 MAX_SENTENCES = 4

@@ -12,22 +12,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from types import ModuleType
 
 from crag.protocols import CoverageCheck, Embedder, Quotation
 from crag.text import chinese, english, korean
 from crag.text.contrasts import is_contrary
 from crag.text.language import (
     detect_language,
-    extract_key_words,
     extract_terms,
     is_cjk,
     is_heading_above,
     is_labelled_line,
     is_table_row,
-    read_label,
     split_sentences,
-    strip_list_mark,
 )
 from crag.text.opening_hours import asks_opening, find_days, name_hours_asked_for, names_day_itself, tells_other_opening
 from crag.text.patterns import lazy_regex
@@ -43,26 +39,26 @@ from crag.text.questions import (
     states_directly,
 )
 from crag.text.relevance_features import TokenizedText
-from crag.text.spelling import shares_root
 from crag.text.stated_values import StatedValue, agree, find_values, may_hold_value
 from crag.text.tables import is_remark, label_table_rows, table_cells, trim_row, write_row
+from crag.text.topics import (
+    BORROWED_WORDS,
+    DEFINITE_NOUN,
+    REFERENCE,
+    cjk_reader,
+    find_labelled_values,
+    find_topics,
+    is_about,
+    is_line_asked_for,
+    names_topic,
+)
 from crag.types import Passage
 
 _MIN_LIST_ITEMS = 2
-_MAX_LABELLED_WORDS = 10
 _MAX_WINDOWS = 8
 _MAX_REFERENCES = 3
 _MIN_WEIGHT_SHARE = 0.4
 _MIN_HELD_SHARE = 0.6
-_REFERENCE = lazy_regex(
-    r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
-    r"(?:it|its|he|his|she|her|they|their|this|these|that|those|there|such|both|then|here)\b",
-    re.IGNORECASE,
-)
-_DEFINITE_NOUN = lazy_regex(
-    r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?the ((?:(?-i:[a-z-]+)\s){1,3})",
-    re.IGNORECASE,
-)
 _CLAUSE_END = lazy_regex(r"[;；]|(?<=[고며]),\s|(?<=[하되이있없주받]고)\s|(?<=[하되이으]며)\s")
 _CLAUSE_START = lazy_regex(r"[;；]\s*|\s[—–]\s|,?\s(?=plus\b)|,\s(?:and|but|while|whereas|although)\s", re.IGNORECASE)
 _CONDITION = lazy_regex(r"\b(?:if|unless|in case|provided that|in the event)\b[^,;]*", re.IGNORECASE)
@@ -72,8 +68,6 @@ _OWN_SUBJECT = lazy_regex(
     r" (?:is|are|was|were|has|have|had|must|may|can|will|costs?|pays?|gets?|takes?)\b",
     re.IGNORECASE,
 )
-_PAIR = lazy_regex(r"\b([^\W\d_][\w-]{2,}) (?:and|or|&) ([^\W\d_][\w-]{2,})\b", re.IGNORECASE)
-_BORROWED_WORDS = lazy_regex(r"^(.+) \(([^()]+)\)$", re.DOTALL)  # what a follow-up borrows from earlier questions
 _FIGURE = lazy_regex(r"\d[\d,.]*\d|\d")
 _CJK_QUALIFIERS = (  # words of a question of which its answer must hold one of the same kind
     lazy_regex("가장|제일|최[고대다소저장단]|最(?!近|[后後]|初|[终終])"),
@@ -82,30 +76,6 @@ _CJK_QUALIFIERS = (  # words of a question of which its answer must hold one of 
 )
 _LATIN = lazy_regex(r"[A-Za-z][A-Za-z\d-]*")
 _NUMBERED = lazy_regex(r"\d+(?:학년|반|층|동|호선|호|조|급|과|관|[楼樓层層栋棟号號班室级級])(?![가-힣\d])")  # 3반, 2楼
-_AFTER_NOUN = lazy_regex(  # what follows the noun that is asked for: "준비물 좀 알려줘", "준비물이 뭐예요?"
-    r"(?:이?란|[은는이가을를도])?(?: (?:좀|다시|알려|말해|보여|뭐|무엇|뭔|어떻).*)?\W*$"
-)
-_LABELS = tuple(  # what a question asks for, and the label of a line that states it: "Venue: Hall 3"
-    (lazy_regex(asking, re.IGNORECASE), lazy_regex(rf"(?:{label})\s?[:：]\s?\w", re.IGNORECASE))
-    for asking, label in (
-        (
-            r"\bwhen\b|\bwhat (?:time|date)\b|언제|몇 ?시|며칠|[何甚什][麼么]?[時时]|[幾几][點点]|日期|[時时][間间]",
-            r"\b(?:date|time|when)s?|일시|일자|날짜|기간|시간|[時时][間间]|日期",
-        ),
-        (
-            r"\bwhere\b|어디|어느 ?곳|哪[裡里兒儿]|在哪|何[處处]|地[點点]",
-            r"\b(?:venue|place|location|where)|장소|위치|地[點点]|地址|[場场]地",
-        ),
-        (
-            r"\bwho(?:m)?\b|누구|누가|[誰谁]|哪位",
-            r"\b(?:contact|organi[sz]er)(?: person)?|담당자?|[聯联][絡络系]人|承[辦办]人",
-        ),
-        (
-            r"\bhow much\b|얼마|多少[錢钱]|[費费]用",
-            r"\b(?:fee|price|cost)s?|비용|금액|요금|참가비|가격|[費费]用|[價价]格",
-        ),
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +165,9 @@ class BuiltinCoverageCheck(CoverageCheck):
             return False
         if self._tells_value_of_another(question, sentence):
             return False
-        if question.is_cjk:
-            return _names_own_topic(question, sentence)
-        if not _names_topic(question, sentence) or _is_about_other_half(question, sentence):
+        if not names_topic(question, sentence):
             return False
-        return english.has_form(question, sentence, self._embedder)
+        return question.is_cjk or english.has_form(question, sentence, self._embedder)
 
     def _tells_value_of_another(self, question: AnalyzedQuestion, sentence: Quotation) -> bool:
         """Return whether the value of a sentence belongs to something else: "Bikes cost £5; cars park behind"."""
@@ -207,7 +175,7 @@ class BuiltinCoverageCheck(CoverageCheck):
         parts = table_cells(sentence.text) if is_row else _CLAUSE_END.split(sentence.text)
         clauses = [part for part in parts if part.strip()]
         for topic in find_topics(question) if len(clauses) > 1 else ():
-            about = [clause for clause in clauses if _is_about(question, topic, clause)]
+            about = [clause for clause in clauses if is_about(question, topic, clause)]
             if is_row and not all(map(is_remark, about)):
                 continue
             if about and clauses[0] not in about:  # whose subject may be that of the clauses after it, too
@@ -225,7 +193,7 @@ class BuiltinCoverageCheck(CoverageCheck):
             return False
         topics = [topic for topic in find_topics(question) if not FRAME_TERMS.issuperset(topic[1])]
         return all(
-            _names_subject(clause) and not any(_is_about(question, topic, clause) for topic in topics)
+            _names_subject(clause) and not any(is_about(question, topic, clause) for topic in topics)
             for clause in rest
             if self._holds_value(question, clause, sentence)
         )
@@ -244,74 +212,10 @@ def _is_unconditional(question: AnalyzedQuestion) -> bool:
     return question.answer_type in {"number", "person"} and not _ASKS_CONDITION.search(question.text)
 
 
-def _is_about(question: AnalyzedQuestion, topic: tuple[str, tuple[str, ...]], clause: str) -> bool:
-    return holds_topic(question, *topic, clause, frozenset(extract_terms(clause)))
-
-
 def _names_subject(clause: str) -> bool:
     """Return whether a clause names what it states something of: "books are paid up to £60", "plus £80 for travel"."""
     subject = _OWN_SUBJECT.match(clause)
     return clause.startswith("plus") or bool(subject and set(extract_terms(subject[1])) - FRAME_TERMS)
-
-
-def _names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
-    """Return whether a sentence itself names a topic of the question, and not only the heading above it.
-
-    Always true for lists, which are about their heading, for values with a label, and for questions that name nothing
-    else.
-    """
-    is_value = question.answer_type in SINGLE_VALUE_TYPES
-    if is_value and is_table_row(sentence.text):
-        return _names_row(question, sentence.text)
-    topics = {part for _, parts in question.words for part in parts} - FRAME_TERMS - question.names
-    is_open = sentence.items < _MIN_LIST_ITEMS
-    if not (is_open and topics) or _REFERENCE.match(sentence.text):
-        return True
-    if is_value and is_labelled_line(sentence.text) and len(sentence.text.split()) <= _MAX_LABELLED_WORDS:
-        return _names_label(question, sentence.text)
-    held = question.add_forms(extract_terms(sentence.text))
-    if is_value and (_DEFINITE_NOUN.match(sentence.text) or not held.isdisjoint(question.names)):
-        return True
-    return any(topic in held or any(shares_root(topic, term) for term in held) for topic in topics)
-
-
-def _names_label(question: AnalyzedQuestion, line: str) -> bool:
-    """Return whether a question has a word of the label of a line, or the label says what is asked: "Venue: Hall 3"."""
-    label = question.add_forms(extract_terms(re.split("[:：]", strip_list_mark(line), maxsplit=1)[0]))
-    is_named = any(term == word or shares_root(term, word) for term in label for word in question.weights)
-    return is_named or bool(find_labelled_values(question, [line]))
-
-
-def _names_row(question: AnalyzedQuestion, row: str) -> bool:
-    """Return whether a question has a word of the row's cells, apart from remarks: it tells which row is meant."""
-    values = (cell.rpartition(": ")[2] for cell in table_cells(row) if not is_remark(cell))
-    return not question.weights.keys().isdisjoint(question.add_forms(extract_terms(" ".join(values))))
-
-
-def _names_own_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
-    """Return whether a Korean or Chinese sentence names a topic of the question that is not borrowed from earlier ones.
-
-    Always true for lists and for questions that ask for a value: such sentences often leave out their subject.
-    """
-    if question.answer_type in SINGLE_VALUE_TYPES or sentence.items >= _MIN_LIST_ITEMS:
-        return True
-    own = _BORROWED_WORDS.sub(r"\1", question.text)
-    topics = _cjk_reader(own).find_topics(own)
-    held = frozenset(extract_terms(sentence.text))
-    return not topics or any(
-        holds_topic(question, topic, extract_terms(topic), sentence.text, held) for topic in topics
-    )
-
-
-def _is_about_other_half(question: AnalyzedQuestion, sentence: Quotation) -> bool:
-    """Return whether a sentence below "Bees and hens" speaks of hens only, and the question is about bees."""
-    asked, held = question.weights.keys(), question.add_forms(extract_terms(sentence.text))
-    pairs = ((set(extract_terms(one)), set(extract_terms(other))) for one, other in _PAIR.findall(sentence.context))
-    return any(
-        wanted & asked and not wanted & held and other & held and not other & asked
-        for one, two in pairs
-        for wanted, other in ((one, two), (two, one))
-    )
 
 
 def _has_rival(question: AnalyzedQuestion, used: Sequence[Quotation], passages: Sequence[Passage]) -> bool:
@@ -413,9 +317,9 @@ def _refers_back(sentence: str, before: str) -> bool:
     """
     if is_table_row(sentence) or is_labelled_line(sentence):
         return False
-    if _REFERENCE.match(sentence) or is_cjk(sentence):
+    if REFERENCE.match(sentence) or is_cjk(sentence):
         return True
-    noun = _DEFINITE_NOUN.match(sentence)
+    noun = DEFINITE_NOUN.match(sentence)
     return bool(noun) and not set(extract_terms(before)).isdisjoint(extract_terms(noun[1]) if noun else ())
 
 
@@ -451,21 +355,6 @@ def _has_complete_window(
     return any(not find_gaps(question, window, embedder) for window in best)
 
 
-def find_labelled_values(question: AnalyzedQuestion, texts: Sequence[str]) -> list[int]:
-    """Return the places of the labelled lines that state what is asked for, as in "일시: …"; empty unless all do."""
-    labels = [label for asking, label in _LABELS if asking.search(question.text)]
-    places = [next((at for at, text in enumerate(texts) if label.search(text)), None) for label in labels]
-    return [] if None in places else list(dict.fromkeys(at for at in places if at is not None))
-
-
-def is_line_asked_for(question: AnalyzedQuestion, line: str) -> bool:
-    """Return whether a line has the noun that a Korean question asks for as its label: "준비물: 도시락"."""
-    if not question.is_cjk or question.answer_type != "other":
-        return False
-    label = read_label(line)
-    return bool(label) and f" {_AFTER_NOUN.sub('', question.text)}".endswith(f" {label}")
-
-
 def find_gaps(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder | None) -> Gaps:
     """Return what a quotation lacks for a complete answer; without an embedder no similar word will do.
 
@@ -489,8 +378,8 @@ def _holds_value(question: AnalyzedQuestion, text: str) -> bool:
 def _find_cjk_gaps(question: AnalyzedQuestion, quoted: Quotation) -> Gaps:
     text, around = quoted.text, quoted.context
     whole = f"{text} {around}"
-    asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
-    if _cjk_reader(asked) is korean:
+    asked = BORROWED_WORDS.sub(r"\2 \1", question.text)
+    if cjk_reader(asked) is korean:
         words = korean.find_missing_words(asked, text, around)
         states = _holds_value(question, text) and (question.answer_type != "person" or may_hold_value(question, text))
         states = states and korean.states_value(asked, text) and not korean.lacks_reason(asked, text)
@@ -513,13 +402,6 @@ def _find_missing_figures(question: str, text: str) -> tuple[str, ...]:
     )
     numbered = (pair for pair in _NUMBERED.findall(question) if pair not in text)
     return (*figures, *numbered, *(word for word in _LATIN.findall(question) if word.casefold() not in low))
-
-
-def holds_topic(question: AnalyzedQuestion, word: str, parts: Sequence[str], text: str, held: frozenset[str]) -> bool:
-    """Return whether a text, whose terms are `held`, names a topic of the question; for Chinese, half of its terms."""
-    if detect_language(question.text) == "ko":
-        return korean.names_word(word, text)
-    return 2 * sum(part in held for part in parts) >= len(parts)
 
 
 def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
@@ -545,17 +427,3 @@ def is_off_topic(question: AnalyzedQuestion, gaps: Gaps) -> bool:
 
 def _sum_weights(question: AnalyzedQuestion, words: Iterable[Sequence[str]]) -> float:
     return math.fsum(question.weights[part] for parts in words for part in parts)
-
-
-def find_topics(question: AnalyzedQuestion) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the topics of a question as (word, its terms); for Korean and Chinese only nouns, without endings."""
-    if not question.is_cjk:
-        return extract_key_words(question.text)
-    asked = _BORROWED_WORDS.sub(r"\2 \1", question.text)
-    is_korean = _cjk_reader(asked) is korean
-    topics = korean.find_topics(asked) if is_korean else chinese.find_topics(asked)
-    return [(topic, tuple(extract_terms(topic))) for topic in topics]
-
-
-def _cjk_reader(question: str) -> ModuleType:
-    return korean if detect_language(question) == "ko" else chinese
