@@ -49,6 +49,13 @@ _STATED_AMOUNT = lazy_regex(
 )  # "病假 60天"
 _HEADING = lazy_regex(r"\s*#{1,6}\s+\S")
 _MARKED_LINE = lazy_regex(rf"{_LIST_ITEM.pattern}|{_HEADING.pattern}|```|>\s|{_TABLE_ROW.pattern}")
+_OPEN_END = lazy_regex(  # of a line that a sentence goes on after; "What we are made of" is a heading
+    r"(?:\b(?:the|an?|and|or|by|must|whose|their|its|every)"
+    r"|^(?!(?:What|Who|Where|How|Which|When|Why|Things?)\b).*\bof|[,，、]|\w[-‐\ufffe])\s*$"
+)
+_BARE_NUMBER = r"(?<!\S)[-−–]?\d+(?:[.,]\d+)*%?(?:\s+|$)"
+_AXIS = lazy_regex(f"(?:{_BARE_NUMBER}){{5}}")
+_SHORT_AXIS = lazy_regex(f"(?:{_BARE_NUMBER}){{3}}")
 _SENTENCE_END = lazy_regex(r"[.!?:;|。！？：；…]['\"”’」』)\]）*_]*\s*$")
 _MAX_JOINED_LINES = 10_000  # characters; without end, each of a million lines would be compared with all before it
 _MAX_CJK_HEADING = 25  # characters
@@ -190,7 +197,10 @@ def is_table_row(line: str) -> bool:
 
 
 def is_heading(line: str) -> bool:
-    """Return whether the line is a heading: marked as in Markdown, or short and without end punctuation."""
+    """Return whether the line is a heading: marked as in Markdown, or short and without end punctuation.
+
+    A line that breaks off within a sentence is none, and neither are the numbers along the axis of a figure.
+    """
     if _HEADING.match(line):
         return True
     return (
@@ -199,7 +209,19 @@ def is_heading(line: str) -> bool:
         and not is_labelled_line(line)
         and not _SENTENCE_END.search(line)
         and not line[:1].islower()
+        and not breaks_off(line)
+        and not _SHORT_AXIS.search(line)
     )
+
+
+def breaks_off(line: str) -> bool:
+    """Return whether a line ends within a sentence: in a word such as *the* or *of*, a comma or a hyphen."""
+    return bool(_OPEN_END.search(line))
+
+
+def has_axis(line: str) -> bool:
+    """Return whether a line has many numbers with nothing but spaces between them, as the axis of a figure."""
+    return bool(_AXIS.search(line))
 
 
 def is_heading_above(line: str, below: str) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from crag.text.language import is_heading, is_list_item, is_table_row, split_sentences
+from crag.text.language import breaks_off, is_heading, is_list_item, is_table_row, split_paragraphs
 from crag.types import HEADING_SEPARATOR, Passage
 
 _NUMBER = re.compile(r"\W*\d+[.)]")
 _HEADING_NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ \t]+(?=[^\W\d_a-z])[^\n]*$", re.MULTILINE)
 _LONGEST_HEADING = 80  # characters
+_LONGEST_NUMBER = 12  # characters, as in “Chapter 3.”
+_NOTE = re.compile(r"\d{1,3}(?: (?!\d)|(?=[A-Z]))[^\W_a-z]\S* \S|[*†‡]{1,3} ?[^\W\d_a-z]\S* \S")
 _SENTENCE_ENDS = tuple(".!?:;,。！？：；，")
 _LONGEST_LABEL = 60  # characters of a line above a list that names it
 
@@ -33,30 +35,51 @@ class Unit(NamedTuple):
     """A sentence, list item or row with the nearest heading above it, which may be empty; or a heading itself.
 
     `parents` are headings of the same passage whose section that heading is in: one directly above it, or with the
-    beginning of its number.
+    beginning of its number. `is_note` tells that it is, or continues, what looks like a note at the foot of a page: a
+    paragraph after a bare number or a star.
     """
 
     text: str
     title: str
     is_title: bool = False
     parents: tuple[str, ...] = ()
+    is_note: bool = False
 
 
 def read_units(passage: Passage, before: str = "") -> list[Unit]:
     """Return the units of a passage. `before` is the last heading of the passage before, for one without headings."""
-    path, texts = heading_path(passage), split_sentences(passage.text)
+    path = heading_path(passage)
+    paragraphs = split_paragraphs(passage.text)
+    notes = _find_notes(paragraphs) if passage.page else [False] * len(paragraphs)
+    texts = [
+        (text, _is_line(text, part), is_note) for part, is_note in zip(paragraphs, notes, strict=True) for text in part
+    ]
     title = path[-1] if path else before
     units: list[Unit] = []
     numbered = {*path, *_numbered_headings(passage.text)}
     parents: tuple[str, ...] = ()
-    for text, after in pairwise([*texts, ""]):
-        is_title = is_heading(text) or text in numbered or _is_label(text, after)
+    for (text, is_line, is_note), (after, *_) in pairwise([*texts, ("", True, False)]):
+        is_title = not is_note and ((is_line and is_heading(text)) or text in numbered or _is_label(text, after))
         if is_title:
             follows_title = bool(units) and units[-1].is_title
             parents = tuple(one for one in (*parents, title) if _is_part_of(text, one, follows_title=follows_title))
             title = text.rstrip(":：")
-        units.append(Unit(text, title, is_title, parents))
+        units.append(Unit(text, title, is_title, parents, is_note))
     return units
+
+
+def _find_notes(paragraphs: Sequence[Sequence[str]]) -> list[bool]:
+    """Return for each paragraph whether it is a note, or continues one that breaks off."""
+    notes: list[bool] = []
+    for before, part in pairwise([[""], *paragraphs]):
+        continues = bool(notes) and notes[-1] and not before[-1].endswith(_SENTENCE_ENDS[:3])
+        notes.append(continues or bool(_NOTE.match(part[0]) and not is_heading(part[0])))
+    return notes
+
+
+def _is_line(text: str, paragraph: Sequence[str]) -> bool:
+    """Return whether a sentence is a line of its own, perhaps after “Part 3.”: no heading is the end of a paragraph."""
+    return sum(map(len, paragraph[: paragraph.index(text)])) <= _LONGEST_NUMBER
 
 
 def _is_part_of(title: str, other: str, *, follows_title: bool) -> bool:
@@ -72,7 +95,12 @@ def _numbered_headings(text: str) -> Iterator[str]:
     paragraphs = [part.strip() for part in text.split("\n\n")]
     for before, part, after in zip(["", *paragraphs], paragraphs, [*paragraphs[1:], ""], strict=False):
         number = _HEADING_NUMBER.match(part)
-        if number and after and len(part) <= _LONGEST_HEADING and not part.endswith(_SENTENCE_ENDS):
+        if (
+            number
+            and after
+            and len(part) <= _LONGEST_HEADING
+            and not (part.endswith(_SENTENCE_ENDS) or breaks_off(part))
+        ):
             depths = [len(found[1].split(".")) for one in (before, after) if (found := _HEADING_NUMBER.match(one))]
             if len(number[1].split(".")) not in depths:
                 yield part

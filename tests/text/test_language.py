@@ -133,6 +133,24 @@ def test_a_label_with_its_amount_is_a_statement_and_no_heading(line):
 
 
 @pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Concerns about the", False),
+        ("Complexity strengthened self-", False),
+        ("The end of", False),
+        ("Dear parents,", False),
+        ("0 0.1 0.2 0.3 Share", False),
+        ("What we are made of", True),
+        ("Vitamin A", True),
+        ("Budget 2024 2025", True),
+        ("Whom to ask for", True),
+    ],
+)
+def test_a_heading_does_not_break_off_and_has_no_row_of_numbers(line, expected):
+    assert is_heading(line) is expected
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "2026년 6월",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from crag.text.sections import is_numbered
+from crag.text.sections import is_numbered, title_units
+from tests.doubles.engine import passage
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,8 @@ from crag.text.sections import is_numbered
 )
 def test_a_heading_or_clause_has_the_number_it_begins_with(text, number, expected):
     assert is_numbered(text, number) is expected
+
+
+def test_the_unfinished_end_of_a_paragraph_is_no_heading():
+    broken = passage(1, "Roofs\n\nTiles are laid in rows. Professor Paul\n\nKrug praised the roof of the mill.")
+    assert [title for title, _ in title_units(broken)] == ["Roofs"] * 3
