@@ -11,11 +11,19 @@ from typing import NamedTuple
 from crag.cancellation import Cancellation
 from crag.protocols import Embedder, PromptFit, ReadingProgress, ReplyPiece, SummarySources
 from crag.text.citation_marks import escape_brackets
-from crag.text.language import detect_written_language, extract_terms, is_cjk, is_table_row, strip_list_mark
+from crag.text.language import (
+    breaks_off,
+    detect_written_language,
+    extract_terms,
+    has_axis,
+    is_cjk,
+    is_table_row,
+    strip_list_mark,
+)
 from crag.text.patterns import lazy_regex
 from crag.text.routes import SummaryRequest, parse_summary_request
 from crag.text.sanitization import to_one_line
-from crag.text.sections import is_numbered, path_to, title_units
+from crag.text.sections import Unit, is_numbered, path_to, read_units
 from crag.types import Passage, Usage, Vectors, WrittenLanguage
 
 _MAX_SECTIONS = 12  # of one document in an outline; of several documents, fewer each
@@ -26,6 +34,7 @@ _SHORTEST_CJK = 15
 _LEAD_BONUS = 0.08  # for the first sentence of a section, which often says what follows
 _REPETITION_COST = 0.6
 _FEW_SECTIONS, _SENTENCES_OF_FEW = 2, 4
+_MAX_ASIDES = 0.5  # share of the sentences of a document
 _COLUMNS: dict[WrittenLanguage, str] = {
     "en": "| Section | Main sentence |",
     "ko": "| 항목 | 핵심 문장 |",
@@ -37,6 +46,10 @@ _APPENDIX = lazy_regex(
     r"|참고 ?문헌|각주|외부 ?링크|같이 ?보기|[参參]考文[献獻]|外部[链連][接結]|[参參][见見]|[注註][释釋])\W*",
     re.IGNORECASE,
 )
+_REFERENCE_ENTRY = lazy_regex(  # "[12] A. Gal …", "Worm, B, Barbier, E.B (2006), ‘…’"
+    r"\[\d{1,3}\] [A-Z]|[A-Z][\w’'-]+(?: [A-Z][\w’'-]+)?,? (?:[A-Z]\.?[ -]?){1,3}(?:,| and | & |\().*\b(?:19|20)\d\d\b"
+)
+_CAPTION = lazy_regex(r"(?:chart|fig(?:ure)?\.?|table|sources?|그림|표|[图圖]|表) ?\d*[:：]", re.IGNORECASE)
 _REFERENCE_COST = 0.3  # of a sentence that begins by referring to another one
 _REFERENCE = lazy_regex(
     r"(?:it|its|they|their|he|she|his|her|this|these|that|those|such|then|thus|therefore|however|moreover|also|but|and"
@@ -127,22 +140,37 @@ class BuiltinSummarizer:
 
 
 def _can_stand_alone(text: str) -> bool:
-    """Return whether a unit is a sentence of prose rather than a table row or a label."""
+    """Return whether a unit is a sentence of prose rather than a table row, a label, an axis or a reference."""
     shortest = _SHORTEST_CJK if is_cjk(text) else _SHORTEST
-    return shortest <= len(text) <= _LONGEST and not is_table_row(text)
+    is_prose = not (is_table_row(text) or has_axis(text) or _REFERENCE_ENTRY.match(text))
+    return shortest <= len(text) <= _LONGEST and is_prose
+
+
+def _is_aside(unit: Unit) -> bool:
+    """Return whether a unit is a note, a caption, or part of a sentence that a note or the end of a page broke off."""
+    text = unit.text
+    return unit.is_note or text[:1].islower() or breaks_off(text) or bool(_CAPTION.match(text))
 
 
 def _read_lines(document: Sequence[Passage], page: int, stop: Cancellation) -> list[_Line]:
-    """Return the units of a document below their headings; only those that begin on a page, unless it is 0."""
-    lines = []
+    """Return the units of a document below their headings; only those that begin on a page, unless it is 0.
+
+    In a document with pages, whose headings are often not marked, a passage without one continues the section of the
+    passage before. Asides are left out there, unless so many look like one that they are its text.
+    """
+    lines, asides, heading = list[_Line](), set[int](), ""
     for passage in document:
         stop.check()
-        lines += [
-            _Line(path_to(title, passage), title, text, passage)
-            for title, text in title_units(passage)
-            if not page or passage.page_of(text) == page
-        ]
-    return lines
+        for unit in read_units(passage, heading):
+            if unit.is_title:
+                heading = unit.title if passage.page and not unit.text.endswith((":", "：")) else heading
+            elif not page or passage.page_of(unit.text) == page:
+                if passage.page and _is_aside(unit):
+                    asides.add(len(lines))
+                lines.append(_Line(path_to(unit.title, passage), unit.title, unit.text, passage))
+    return (
+        lines if len(asides) > _MAX_ASIDES * len(lines) else [line for at, line in enumerate(lines) if at not in asides]
+    )
 
 
 def _find_chapters(document: Sequence[_Line], request: SummaryRequest) -> list[_Section]:

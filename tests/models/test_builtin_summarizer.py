@@ -1,17 +1,21 @@
 """Summaries without a language model: a sentence for each section, with its source."""
 
 from dataclasses import replace
+from io import BytesIO
 
 import pytest
+from reportlab.pdfgen.canvas import Canvas
 
 from crag.cancellation import Cancellation
 from crag.graph.answer_support import check_sentences
 from crag.graph.citations import cited_numbers
 from crag.models.builtin_summarizer import BuiltinSummarizer
 from crag.models.embedders import open_embedder
+from crag.options import RunOptions
 from crag.protocols import ReadingProgress, ReplyPiece, SummarySources
 from crag.settings import Settings
 from crag.types import Knowledge
+from tests.applications import opened_with
 from tests.doubles.engine import passage
 
 REPORT = """Ropes
@@ -121,6 +125,68 @@ def test_quotations_under_their_headings_are_supported():
         text, sources, _ = summarize(question, held, passage(2, MASTS, source_id="s1", title="Rules"))
         knowledge = tuple(Knowledge(n, one, one.text) for n, one in enumerate(sources, start=1))
         assert [one.strength for one in check_sentences(text, knowledge)] == ["supported", "supported"]
+
+
+FORESTS = """Forests and Banks
+
+Forests with many kinds of trees were long thought to be the more stable ones. Pests are eaten by birds there. Few
+trees die. Winds do no harm. Fires stop at brooks. Moss holds the rain back. Variety strengthened self-
+
+3 For example, Voute (1946) and Elton (1958) held that pests rarely spread in mixed forests, as did others who
+wrote of them.
+
+0 0.1 0.2 0.3 0.4 0.5 0 10 20 30 40 50 Size of the forest in hectares Number of kinds of trees
+
+Figure 2: The stability of forests by the number of kinds of trees"""
+BANKS = """regulation, and so the whole became more robust against shocks of many kinds.
+
+Banks with many kinds of business were thought to be the more stable ones as well. Concerns about the
+
+References"""
+ENTRY = "Voute, A. D. (1946), ‘Regulation of the density of insects in forests’, Archives of Zoology, Vol. 7: 435-470."
+
+
+def test_asides_and_broken_lines_of_pages_are_neither_headings_nor_quoted():
+    pages = [passage(n, text, source_id="s1") for n, text in enumerate((FORESTS, BANKS), start=1)]
+    text, _, _ = summarize("Summarize the document", *pages, passage(3, ENTRY, source_id="s1", page=None))
+    assert text == (
+        "- Forests with many kinds of trees were long thought to be the more stable ones. [1]\n"
+        "- Banks with many kinds of business were thought to be the more stable ones as well. [2]"
+    )
+
+
+def test_a_page_without_heading_continues_the_section_before():
+    first = "Ropes\n\nRopes are checked every Monday by the boatswain on duty.\n\nReferences"
+    pages = [passage(n, text, source_id="s1") for n, text in ((1, first), (2, "Archived on a day in August of 2017."))]
+    text, _, _ = summarize("Summarize the document", *pages)
+    assert text == "- Ropes are checked every Monday by the boatswain on duty. [1]"
+
+
+def test_a_note_between_the_pages_of_a_pdf_is_not_quoted(tmp_path):
+    file = BytesIO()
+    sheet = Canvas(file)
+    for y, size, line in (
+        (700, 12, "Mixed forests were long thought to be more stable than others."),
+        (686, 12, "Enemies of any insect live there. Variety strengthened the"),
+        (60, 8, "3 For example, Voute and Elton held so of pests in mixed forests."),
+    ):
+        sheet.setFont("Helvetica", size)
+        sheet.drawString(60, y, line)
+    sheet.showPage()
+    sheet.drawString(60, 700, "forces of order. This was held to be true until the early 1970s by all.")
+    sheet.save()
+    with opened_with(tmp_path, {"forests.pdf": file.getvalue()}) as application:
+        pages = list(application.library.retriever.read_all(RunOptions()))
+    text, _, _ = summarize("Summarize the document", *pages)
+    assert "Mixed forests were long thought to be more stable than others. [1]" in text
+    assert "**" not in text
+    assert "Voute" not in text
+
+
+def test_numbered_clauses_of_pages_are_no_notes():
+    clauses = "1 The tenant pays the rent on the first of each month.\n\n2 The landlord paints all doors in the spring."
+    text, _, _ = summarize("Summarize the document", passage(1, clauses))
+    assert len(text.splitlines()) == 2
 
 
 def test_a_book_of_many_chapters_is_quoted_chapter_by_chapter():
