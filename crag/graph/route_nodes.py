@@ -30,7 +30,7 @@ from crag.text.matches import MatchFinder
 from crag.text.questions import extract_asking_sentences, find_name_terms
 from crag.text.routes import RouteChoice, SummaryRequest, choose_route, drop_place, force_route, parse_summary_request
 from crag.text.sanitization import to_one_line
-from crag.text.sections import is_numbered, section_titles
+from crag.text.sections import is_numbered, names_section, section_titles
 from crag.translation import N_
 from crag.types import Citation, Knowledge, Match, Outcome, Passage, Usage, WrittenLanguage
 
@@ -83,6 +83,7 @@ def read_documents(state: GraphState, deps: Deps) -> GraphState:
         return _search_instead(request, deps)
     if size > _MAX_READ:
         deps.emit(Noted(f"Only the first {_MAX_READ:,} of {size:,} passages were read. Choose fewer documents."))
+    passages = _keep_section(passages, request.section, deps) if request.section else passages
     deps.emit(PassagesRead(0, len(passages)))
     sheets = _find_sheets(passages)
     prose = [passage for passage in passages if passage.source_id not in sheets]
@@ -247,6 +248,14 @@ def _select_passages(request: SummaryRequest, passages: Sequence[Passage]) -> li
 def _name_terms(passage: Passage) -> frozenset[str]:
     """Return the terms by which people call a document: those of its title and of its file."""
     return frozenset(extract_terms(f"{passage.title} {PurePath(format_location(passage.location)).stem}"))
+
+
+def _keep_section(passages: list[Passage], name: str, deps: Deps) -> list[Passage]:
+    """Return the passages of the documents with a section of this name; all, with a note, if none has one."""
+    named = {one.source_id for one in passages if any(names_section(title, name) for title in section_titles(one))}
+    if not named:
+        deps.emit(Noted(f"No heading names “{name}”, so all of the text was summed up."))
+    return [passage for passage in passages if passage.source_id in named] or passages
 
 
 def _is_in_chapter(passage: Passage, asked: frozenset[str]) -> bool:

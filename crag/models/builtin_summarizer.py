@@ -14,7 +14,6 @@ from crag.text.citation_marks import escape_brackets
 from crag.text.language import (
     breaks_off,
     detect_written_language,
-    extract_terms,
     has_axis,
     is_cjk,
     is_table_row,
@@ -23,7 +22,7 @@ from crag.text.language import (
 from crag.text.patterns import lazy_regex
 from crag.text.routes import SummaryRequest, parse_summary_request
 from crag.text.sanitization import to_one_line
-from crag.text.sections import Unit, is_numbered, path_to, read_units
+from crag.text.sections import Unit, is_numbered, names_section, path_to, read_units
 from crag.types import Passage, Usage, Vectors, WrittenLanguage
 
 _MAX_SECTIONS = 12  # of one document in an outline; of several documents, fewer each
@@ -177,10 +176,15 @@ def _find_chapters(document: Sequence[_Line], request: SummaryRequest) -> list[_
     """Return the sections whose headings hold the words of the request; none if the title of the document does."""
     if request.chapter:
         return _find_numbered(document, request.chapter)
-    asked = frozenset(extract_terms(request.scope))
-    if not asked or not document or asked <= frozenset(extract_terms(document[0].passage.title)):
+    if request.section:
+        return _find_named(document, request.section)
+    if not document or not request.scope or names_section(document[0].passage.title, request.scope):
         return []
-    return [section for section in _divide_at_headings(document) if asked <= frozenset(extract_terms(section.title))]
+    return _find_named(document, request.scope)
+
+
+def _find_named(document: Sequence[_Line], name: str) -> list[_Section]:
+    return [section for section in _divide_at_headings(document) if names_section(section.title, name)]
 
 
 def _find_numbered(document: Sequence[_Line], number: str) -> list[_Section]:

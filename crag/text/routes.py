@@ -46,7 +46,8 @@ class SummaryRequest:
     """What to sum up: the documents or chapters whose titles hold the words of `scope` (empty: all documents).
 
     `is_whole`: it calls for whole documents, so that all of them are meant where no title holds those words. `chapter`
-    is the number of a chapter or clause, such as `3` or `2.1`, and `page` that of a page; 0 for all.
+    is the number of a chapter or clause, such as `3` or `2.1`, and `page` that of a page; 0 for all. `section` is the
+    name of a section that many documents have: the conclusions.
     `sentences` is the length that was asked for; 0 leaves it open. An *outline* names each section. `is_reworded`: it
     wants other words than those of the documents, such as simpler ones or another language.
     """
@@ -57,6 +58,7 @@ class SummaryRequest:
     form: SummaryForm = "outline"
     chapter: str = ""
     page: int = 0
+    section: str = ""
     is_reworded: bool = False
 
 
@@ -148,9 +150,10 @@ def _choose_list(topic: str, place: str = "") -> RouteChoice:
 
 
 def _asks_fact(asked: str) -> bool:
-    """Return whether a question names no document that a summary could be of, or asks what something means."""
+    """Return whether a question names no document to sum up, or asks what something means or for title or author."""
     is_question = bool(_words("asks").search(asked))
-    return bool(_MEANING.search(asked)) or (is_question and not _DOCUMENT.search(asked))
+    is_of_document = bool(_words("asks_title").search(asked))
+    return is_of_document or bool(_MEANING.search(asked)) or (is_question and not _DOCUMENT.search(asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +346,10 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     if choose_route(question).route != "document":
         return None
     is_whole, scope = _find_summary(asked) or (True, "")
-    named = _words("page").sub(" ", _words("chapter").sub(" ", scope))
+    section = _words("section").search(asked)
+    named = scope
+    for name in ("chapter", "page", "section"):
+        named = _words(name).sub(" ", named)
     words = _words("document_nouns").sub(" ", named).strip(" \"'“”‘’「」.,:;?!。？！，")
     count = _words("count").search(asked)
     sentences = min(_parse_number(count["number"]), _MAX_SENTENCES) if count else 0
@@ -359,11 +365,12 @@ def parse_summary_request(question: str) -> SummaryRequest | None:
     is_reworded = bool(_words("reworded").search(asked))
     return SummaryRequest(
         scope,
-        not chapter and (is_whole or not scope),
+        not chapter and (is_whole or not scope or bool(section)),
         sentences,
         form,
         chapter,
         int(next(filter(None, page.groups()))) if page else 0,
+        next(filter(None, section.groups())) if section else "",
         is_reworded,
     )
 

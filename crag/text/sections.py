@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from crag.text.language import breaks_off, is_heading, is_list_item, is_table_row, split_paragraphs
+from crag.text.language import breaks_off, extract_terms, is_heading, is_list_item, is_table_row, split_paragraphs
 from crag.types import HEADING_SEPARATOR, Passage
 
 _NUMBER = re.compile(r"\W*\d+[.)]")
 _HEADING_NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})[.)]?[ \t]+(?=[^\W\d_a-z])[^\n]*$", re.MULTILINE)
 _LONGEST_HEADING = 80  # characters
 _LONGEST_NUMBER = 12  # characters, as in “Chapter 3.”
-_NOTE = re.compile(r"\d{1,3}(?: (?!\d)|(?=[A-Z]))[^\W_a-z]\S* \S|[*†‡]{1,3} ?[^\W\d_a-z]\S* \S")
+_NOTE = re.compile(r"(?:\d{1,3} (?=[“‘\"A-ZÀ-Þ])|\d{1,3}(?=[A-Z][a-zA-Z]{2})|[†‡]{1,3} ?)\S+ \S")
 _SENTENCE_ENDS = tuple(".!?:;,。！？：；，")
 _LONGEST_LABEL = 60  # characters of a line above a list that names it
 
@@ -36,7 +36,7 @@ class Unit(NamedTuple):
 
     `parents` are headings of the same passage whose section that heading is in: one directly above it, or with the
     beginning of its number. `is_note` tells that it is, or continues, what looks like a note at the foot of a page: a
-    paragraph after a bare number or a star.
+    paragraph after a bare number.
     """
 
     text: str
@@ -122,6 +122,12 @@ def _is_label(unit: str, after: str) -> bool:
 def section_titles(passage: Passage) -> list[str]:
     """Return all headings above and within a passage."""
     return [*heading_path(passage), *(unit.title for unit in read_units(passage) if unit.is_title)]
+
+
+def names_section(title: str, name: str) -> bool:
+    """Return whether a heading has all words of a name: “9. Conclusions” those of “conclusion”."""
+    asked = frozenset(extract_terms(name))
+    return bool(asked) and asked <= frozenset(extract_terms(title))
 
 
 def is_numbered(text: str, number: str) -> bool:

@@ -155,6 +155,21 @@ def test_a_summary_of_a_page_reads_that_page(bench, question, read):
     assert [item.id for item in summarizer.given] == read
 
 
+STUDY = passage(6, "Conclusions\n\nHens that sing lay more eggs than others.", title="Study", source_id="s6")
+
+
+def test_conclusions_are_read_from_the_documents_that_have_them(bench):
+    summarizer = FirstSentences()
+    trace = bench({}, passages=[LEASE, STUDY], summarizer=summarizer).ask("Summarize the conclusions")
+    assert [item.id for item in summarizer.given] == [6]
+    assert trace.notes == []
+
+
+def test_it_is_said_that_all_was_summed_up_for_want_of_conclusions(bench):
+    trace = bench({}, passages=[LEASE], summarizer=FirstSentences()).ask("What are the conclusions of the lease?")
+    assert trace.notes == ["No heading names “conclusions”, so all of the text was summed up."]
+
+
 def test_a_page_that_does_not_exist_is_searched_for(bench):
     trace = bench({1: 1.0}, passages=[replace(LEASE, page=1)], summarizer=FirstSentences()).ask("Summarize page 9")
     assert "No text is on page 9 of these documents." in trace.route_reason

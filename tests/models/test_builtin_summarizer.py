@@ -79,6 +79,12 @@ def test_only_the_chapter_that_was_asked_for_is_quoted():
     assert "Ropes" not in text
 
 
+def test_only_the_conclusions_that_were_asked_for_are_quoted():
+    report = f"{REPORT}\n\n9. Conclusion\n\nA dry shed is the best place for ropes and sails alike."
+    text, _, _ = summarize("What are the conclusions of the report?", passage(1, report))
+    assert text == "- **9. Conclusion**: A dry shed is the best place for ropes and sails alike. [1]"
+
+
 def test_a_sentence_that_leans_on_another_does_not_stand_for_a_section():
     text, _, _ = summarize(
         "Summarize it in one sentence",
