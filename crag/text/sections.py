@@ -52,7 +52,9 @@ def read_units(passage: Passage, before: str = "") -> list[Unit]:
     paragraphs = split_paragraphs(passage.text)
     notes = _find_notes(paragraphs) if passage.page else [False] * len(paragraphs)
     texts = [
-        (text, _is_line(text, part), is_note) for part, is_note in zip(paragraphs, notes, strict=True) for text in part
+        (text, " ".join(part) in path or _is_line(text, part), is_note)
+        for part, is_note in zip(paragraphs, notes, strict=True)
+        for text in part
     ]
     title = path[-1] if path else before
     units: list[Unit] = []

@@ -30,3 +30,10 @@ def test_a_heading_or_clause_has_the_number_it_begins_with(text, number, expecte
 def test_the_unfinished_end_of_a_paragraph_is_no_heading():
     broken = passage(1, "Roofs\n\nTiles are laid in rows. Professor Paul\n\nKrug praised the roof of the mill.")
     assert [title for title, _ in title_units(broken)] == ["Roofs"] * 3
+
+
+def test_a_title_of_two_sentences_is_a_heading():
+    title = "Does a free bus help shift workers to sleep? Plain summary"
+    study = passage(1, f"{title}\n\nIt helps some of them.", heading=title)
+    assert [text for _, text in title_units(study)][-1:] == ["It helps some of them."]
+    assert "Plain summary" not in [text for _, text in title_units(study)]
