@@ -144,6 +144,10 @@ def test_only_a_heading_that_asks_for_something_becomes_a_question(heading, ques
     assert ask(text, heading) == questions
 
 
+def test_a_heading_that_says_when_is_not_asked_about():
+    assert ask("Before measuring, rest for five minutes. Measuring takes a minute.", "Before measuring") == []
+
+
 def test_a_heading_without_text_about_it_is_not_asked_about():
     assert ask("The page is in the works. It will be there for you by the end of the week.", "Types of memory") == []
 

@@ -346,13 +346,21 @@ _NO_PROCESS = frozenset(
 )
 
 
+_AT_A_TIME = re.compile(r"(?:before|after|during|while|when|until|if|in case|on|at|from)\b", re.IGNORECASE)
+
+
 def ask_about_heading(heading: str, around: Surroundings) -> Iterator[DerivedQuestion]:
     """Yield the question that the text under a heading answers, if a rule fits the heading."""
     if _HEADING_QUESTION.match(heading):
         if not _UNCLEAR.search(heading):
             yield DerivedQuestion(heading, heading)
         return
-    if _UNCLEAR.search(heading) or heading.isupper() or re.search(r"[\d;:!?/&“”\"()]", heading):
+    if (
+        _UNCLEAR.search(heading)
+        or _AT_A_TIME.match(heading)
+        or heading.isupper()
+        or re.search(r"[\d;:!?/&“”\"()]", heading)
+    ):
         return
     if question := _ask_about_topic(around.lower_ordinary(heading)):
         yield DerivedQuestion(question, heading)
