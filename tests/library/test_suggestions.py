@@ -145,7 +145,8 @@ def test_only_a_heading_that_asks_for_something_becomes_a_question(heading, ques
 
 
 def test_a_heading_that_says_when_is_not_asked_about():
-    assert ask("Before measuring, rest for five minutes. Measuring takes a minute.", "Before measuring") == []
+    text = "Do not smoke before measuring. Before measuring, rest for five minutes and sit with your back supported."
+    assert ask(text, "Before measuring") == []
 
 
 def test_a_heading_without_text_about_it_is_not_asked_about():
