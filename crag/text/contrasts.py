@@ -26,7 +26,7 @@ _OPPOSITES = tuple(
         (r"\b(?:altogether|in (?:total|all)|overall)\b", r"\bfor (?:every|each)\b|\b(?:each|apiece|per (?!cent))"),
         (r"\b(?:adults?)\b", r"\b(?:child(?:ren)?)\b"),
         (r"\bupload\w*", r"\bdownload\w*"),
-        (r"\bimport\w*", r"\bexport\w*"),
+        (r"\bimport(?:s|ed|ing|ers?)?\b", r"\bexport(?:s|ed|ing|ers?)?\b"),
         (r"\bindoors?\b", r"\boutdoors?\b"),
         (r"\b(?:inbound|incoming|arrivals?)\b", r"\b(?:outbound|outgoing|departures?)\b"),
         (r"\binternal(?:ly)?\b", r"\bexternal(?:ly)?\b"),

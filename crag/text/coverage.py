@@ -44,6 +44,7 @@ from crag.text.tables import is_remark, label_table_rows, table_cells, trim_row,
 from crag.text.topics import (
     BORROWED_WORDS,
     DEFINITE_NOUN,
+    MIN_LIST_ITEMS,
     REFERENCE,
     cjk_reader,
     find_labelled_values,
@@ -54,7 +55,6 @@ from crag.text.topics import (
 )
 from crag.types import Passage
 
-_MIN_LIST_ITEMS = 2
 _MAX_WINDOWS = 8
 _MAX_REFERENCES = 3
 _MIN_WEIGHT_SHARE = 0.4
@@ -276,12 +276,12 @@ def _trim_rows(question: AnalyzedQuestion, quoted: Quotation) -> Quotation:
 
 def _is_whole(quoted: Quotation) -> bool:
     """Return whether a quotation neither breaks off a list nor only announces what follows it."""
-    return not (announces_more(quoted.text) or (quoted.is_cut and quoted.items >= _MIN_LIST_ITEMS))
+    return not (announces_more(quoted.text) or (quoted.is_cut and quoted.items >= MIN_LIST_ITEMS))
 
 
 def _separate_sentences(quoted: Quotation) -> Iterable[Quotation]:
     """Yield each sentence with what it may refer to; a list is one statement."""
-    if quoted.items >= _MIN_LIST_ITEMS:
+    if quoted.items >= MIN_LIST_ITEMS:
         yield quoted
         return
     sentences = quoted.text.split("\n")

@@ -22,7 +22,7 @@ from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestio
 from crag.text.spelling import shares_root
 from crag.text.tables import is_remark, table_cells
 
-_MIN_LIST_ITEMS = 2
+MIN_LIST_ITEMS = 2
 _MAX_LABELLED_WORDS = 10
 REFERENCE = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?"
@@ -91,7 +91,7 @@ def names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
     if is_value and is_table_row(sentence.text):
         return _names_row(question, sentence.text)
     topics = {part for _, parts in question.words for part in parts} - FRAME_TERMS - question.names
-    is_open = sentence.items < _MIN_LIST_ITEMS
+    is_open = sentence.items < MIN_LIST_ITEMS
     if not (is_open and topics) or REFERENCE.match(sentence.text):
         return True
     if is_value and is_labelled_line(sentence.text) and len(sentence.text.split()) <= _MAX_LABELLED_WORDS:
@@ -107,7 +107,7 @@ def _names_own_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
 
     Always true for lists and for questions that ask for a value: such sentences often leave out their subject.
     """
-    if question.answer_type in SINGLE_VALUE_TYPES or sentence.items >= _MIN_LIST_ITEMS:
+    if question.answer_type in SINGLE_VALUE_TYPES or sentence.items >= MIN_LIST_ITEMS:
         return True
     own = BORROWED_WORDS.sub(r"\1", question.text)
     topics = cjk_reader(own).find_topics(own)

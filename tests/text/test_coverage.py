@@ -419,6 +419,7 @@ def test_a_heading_within_a_passage_names_the_subject_of_what_follows(embedder):
         ("When was the WHO established?", "The WHO was established in 1948.", "", True),
         ("회의 날짜 알려줘", "장소: 2층 회의실", "회의", False),
         ("회의 날짜 알려줘", "일시: 11월 6일 오후 2시", "회의", True),
+        ("Why is the survey important?", "The survey is important because we export fish.", "", True),
         ("When is the claim due now?", "The claim had been due on 29 August.", "", False),
         ("How much is the salary?", "We pay the salary for four years, plus £800 for travel.", "", False),
         ("How much is the salary?", "We pay a salary of £9,000, plus £800 for travel.", "", True),
