@@ -182,9 +182,6 @@ _ASKS_NAME = lazy_regex(
 _ASKS_KIND = lazy_regex(
     r"\b(?:what|which) [a-z]{3,} (?:is|are|was|were|do|does|did|has|have|had|can|may|must|should|will)\b", re.IGNORECASE
 )
-_ASKS_KIND = lazy_regex(
-    r"\b(?:what|which) [a-z]{3,} (?:is|are|was|were|do|does|did|has|have|had|can|may|must|should|will)\b", re.IGNORECASE
-)
 _HOW_TO = lazy_regex(r"\bhow (?:do|can|should|must) (?:i|we|you|one|people) ([a-z]{3,})", re.IGNORECASE)
 _WHAT_DID = lazy_regex(r"\b(?:what|which) ([a-z]{3,}) (?:did|does|do|has|have|had|will)\b", re.IGNORECASE)
 _NAMES = lazy_regex(r"\b[A-Z][\w’'&-]*(?: [A-Z][\w’'&-]*)*")
