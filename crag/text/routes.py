@@ -68,7 +68,6 @@ _NUMBERS = {word: int(number) for number, words in _TABLES["numbers"].items() fo
 _PARTS: dict[str, str] = _TABLES["parts"] | {"number": "|".join(sorted(_NUMBERS, key=len, reverse=True))}
 _SCRIPT_RANGE = lazy_regex(r"\[[^\]]*(?:가-힣|\\u4e00-\\u9fff)[^\]]*\]")  # slow to compile without regard to case
 _QUESTION = lazy_regex(r"[^?？]+[?？]")
-_BORROWED = lazy_regex(r" \([^()]+\)$")  # words that a follow-up borrows
 _STATEMENT_END = lazy_regex(r"[.。](?:\s?\[\d+\])?\s*$")
 _INTERVAL = lazy_regex(  # not to be read as “every one of them”
     rf"(?i)\b(?:every|each) (?:(?:other|second|third|few|single|\d+|{SEVERAL}) )*+"
@@ -76,7 +75,7 @@ _INTERVAL = lazy_regex(  # not to be read as “every one of them”
     rf"|year|decade|spring|summer|autumn|winter|{'|'.join(MONTHS)}"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
 )
-_BORROWED = lazy_regex(r" \([^()]+\)$")  # what a follow-up borrows from earlier questions asks for nothing
+_BORROWED = lazy_regex(r" \([^()]+\)$")  # what a follow-up borrows from earlier questions, which asks for nothing
 _TOPIC_EDGES = " \"'“”‘’「」.,:;?!。？！，"
 _MAX_SENTENCES = 50
 _MEANING = lazy_regex(r"\bmeans?\W*$", re.IGNORECASE)
