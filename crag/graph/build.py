@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 
 from crag.graph import answer_nodes, nodes, parts_node, route_nodes, table_node, talk_node, web_nodes
 from crag.graph.state import Deps, GraphState, fitted_question
+from crag.text.language import extract_terms
 from crag.text.questions import is_long_question
 from crag.text.small_talk import detect_small_talk
 from crag.types import NodeName, Route
@@ -86,7 +87,7 @@ def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
         return state["begin_at"]
     if runtime.context.system:
         return "retrieve"
-    if detect_small_talk(state["question"]) and not state.get("extra_query"):
+    if not state.get("extra_query") and _is_small_talk(state["question"], runtime.context):
         return "reply"
     question = fitted_question(state)
     choice = route_nodes.select_route(state, runtime.context)
@@ -105,6 +106,20 @@ def _after_start(state: GraphState, runtime: Runtime[Deps]) -> str:
         or nodes.is_route_open(state, runtime.context)
     )
     return "condense_question" if state.get("history") or not is_clear else _after_understanding(state, runtime)
+
+
+def _is_small_talk(message: str, deps: Deps) -> bool:
+    """Return whether a message is small talk and, if it is no set phrase, no passage found holds all its words.
+
+    "Time off" and "quick start" resemble small talk.
+    """
+    if not detect_small_talk(message):
+        return False
+    words = set(extract_terms(message))
+    if not words or detect_small_talk(message, by_resemblance=False):
+        return True
+    found = deps.retriever.retrieve(message, deps.options, deps.stop).passages
+    return not any(words.issubset(extract_terms(f"{passage.heading} {passage.text}")) for passage in found)
 
 
 def _after_understanding(state: GraphState, runtime: Runtime[Deps]) -> str:

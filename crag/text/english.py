@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from crag.protocols import Embedder, Quotation
 from crag.text.definitions import defines, find_term
-from crag.text.language import extract_terms, extract_words, find_tokens, split_sentences
+from crag.text.language import extract_terms, extract_words, find_tokens, is_table_row, split_sentences
 from crag.text.measures import MONEY_UNIT
 from crag.text.patterns import COUNT_WORDS, MONTHS, SEVERAL, lazy_regex
 from crag.text.questions import CLASS_NOUN, FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
@@ -210,6 +210,7 @@ _CLAUSE_BORDER = lazy_regex(
 )
 _SUBJECT_RELATIVE = lazy_regex(rf"\b(?:which|that|who) (?:(?:{_BE}|ha[sd]|have|\w+ly) )*$", re.IGNORECASE)
 _CODE = lazy_regex(r"\b([A-Za-z]{1,4})-?(\d{1,4}[a-z]?)\b")
+_POSSESSIVE = lazy_regex(r"\w[’']s? ")
 _NON = lazy_regex(r"\bnon-?[a-z]{3,}", re.IGNORECASE)
 _ACRONYM = lazy_regex(r"\b[A-Z]{2,5}\b")
 _PERIODICAL = lazy_regex(r"(?:hour|dai|week|month|quarter|year)ly", re.IGNORECASE)
@@ -427,7 +428,9 @@ def has_form(question: AnalyzedQuestion, quoted: Quotation, embedder: Embedder) 
         return False
     if any(asks.search(asked) and not _holds_new(value, question, text) for asks, value in _VALUES):
         return False
-    if (term := find_term(asked)) and not defines(term, text):
+    term = find_term(asked)
+    is_cell = bool(_POSSESSIVE.search(term)) and is_table_row(text)  # "What is Ada Moor's phone number?"
+    if term and not (is_cell or defines(term, text)):
         return False
     if wanted := _ASKS_FOR_COUNTED.match(asked):
         items = max(quoted.items, len(_SEPARATOR.findall(text)) + 1)

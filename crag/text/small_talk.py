@@ -66,15 +66,18 @@ _SURE = 0.7  # the share from which on a message resembles small talk
 _LONGEST = 200  # characters; small talk is short, and a pasted text need not be cut into clauses
 
 
-def detect_small_talk(message: str) -> SmallTalk | None:
-    """Return the kind of small talk if the whole message is nothing else; None if it asks something."""
+def detect_small_talk(message: str, *, by_resemblance: bool = True) -> SmallTalk | None:
+    """Return the kind of small talk if the whole message is nothing else; None if it asks something.
+
+    Without `by_resemblance` only set phrases count, not what is merely worded like small talk.
+    """
     if len(message) > _LONGEST:
         return None
     kinds = [_clause_kind(clause) for clause in _JOINED.split(message) if _bare(clause)]
     if not kinds or None in kinds:
         # one phrase with a comma or an “and” in it
         kind = _clause_kind(re.sub("[,，、]", " ", message))
-        return kind or (classify_small_talk(message, _SURE) if _bare(message) else None)
+        return kind or (classify_small_talk(message, _SURE) if by_resemblance and _bare(message) else None)
     return min((kind for kind in kinds if kind), key=_KINDS.index)
 
 

@@ -66,3 +66,16 @@ def test_a_greeting_around_a_question_is_not_searched_for():
 
 def test_every_language_has_every_reply():
     assert len({tuple(replies) for replies in REPLIES.values()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("time off", "Time off\nFull-time staff have 25 days a year."),
+        ("long run week 6", "week | long run km\n5 | 16\n6 | 18"),
+    ],
+)
+def test_a_message_like_small_talk_is_searched_if_a_passage_holds_its_words(message, text):
+    assert Bench({1: 1.0}, passages=[passage(1, text=text)]).ask(message).outcome != "talk"
+    assert Bench({1: 1.0}, passages=[passage(1, text="The boiler is new.")]).ask(message).outcome == "talk"
+    assert Bench({1: 1.0}, passages=[passage(1, text="Hello! Thanks a lot!")]).ask("thanks a lot").outcome == "talk"

@@ -62,6 +62,7 @@ def is_covered(embedder: Embedder, question: str, text: str, context: str = "") 
         ("How heavy is the Wren?", "Model: Wren | Weight (kg): 13.9 | Range (km): 55"),
         ("What does the PX-20 cost?", "PX-20 | Price: 189"),
         ("Who is the supplier of item 12590?", "Item: 12590 | Price: 3.1 | Supplier: Dunmore"),
+        ("What is Ole Vik's phone number?", "Name: Ole Vik | Phone: 555 0178"),
         ("How much is the deposit?", "The deposit is 2,280 pounds."),
         ("In which town did the first shop open?", "The first shop opened in Odby."),
         ("Why was the ferry stopped?", "The ferry was stopped because the pier had burned."),
