@@ -94,8 +94,8 @@ _OPEN = lazy_regex(
     rf"^{_NP} (?P<be>is|are) (?P<what>open|staffed|due|payable)(?: to [a-z]+)? (?:from |on |at |between |in "
     rf"|daily ?|Mon).*\d"
 )
-_PRICE = lazy_regex(rf"^{_NP} (?P<be>is|are) {_MONEY}")
-_LENGTH = lazy_regex(rf"^{_NP} is {_NUMBER} {_UNIT}\b")
+_PRICE = lazy_regex(rf"^{_NP} (?P<be>is|are) (?:{_MONEY}|{_NUMBER} {_UNIT}[’'] (?:rent|pay|salary|wages)\b)")
+_LENGTH = lazy_regex(rf"^{_NP} is {_NUMBER} {_UNIT}(?=[.,;]| (?:long|from|after|before|and|or)\b|$)")
 _SIZE_OF_SUM = lazy_regex(
     r"\ban? (?P<np>(?:[a-z-]+ ){0,2}(?:fee|deposit|budget|surcharge|allowance|contribution|discount|fine"
     r"|penalty|bonus|grant"
