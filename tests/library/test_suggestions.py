@@ -89,7 +89,7 @@ def ask(text, heading="", title="", around=""):
             "How many days of paid leave do full-time employees have?",
         ),
         ("The monthly rent is 1,140 pounds.", "How much is the monthly rent?"),
-        ("The deposit is two months’ rent.", "How much is the deposit?"),
+        ("The rental deposit is two months’ rent.", "How much is the rental deposit?"),
         ("The trial period is three months.", "How long is the trial period?"),
         ("Every office has a budget of 9,000 kroner a year.", "How much is the budget?"),
         ("To reset a forgotten password, follow these steps:", "How do I reset a forgotten password?"),
