@@ -147,6 +147,8 @@ def test_a_citation_on_a_phone_opens_its_page_in_view_and_turns_in_place(phone: 
         ask(phone, "How often is the espresso machine descaled?")
         phone.locator('a[href^="#cite-"]').first.tap()
         _cited_page_is_in_view_and_turned(phone)
+        open_page(phone, f"{address}/documents")
+        expect(phone.get_by_test_id("stDataFrame")).to_be_in_viewport(ratio=1)
 
 
 def _cited_page_is_in_view_and_turned(phone: Page) -> None:
