@@ -267,9 +267,16 @@ def _draw_sources(run_id: str, trace: Trace) -> None:
                 _source_label(cited, locators),
                 key=f"source-{run_id}-{cited.n}",
                 type="tertiary",
+                help=_full_place(cited, locators),
                 on_click=state.open_source,
                 args=(run_id, cited.passage_id, cited.quote),
             )
+
+
+def _full_place(cited: Citation, locators: Mapping[int, str]) -> str | None:
+    """Return the title and locator if the label cuts them; a phone has no pointer to show them at."""
+    whole, cut = (markdown.escape_place(cited.title, locators[cited.n], most) for most in (300, _place_length()))
+    return None if whole == cut or is_phone() else whole
 
 
 def _draw_source_links(run_id: str, trace: Trace) -> None:

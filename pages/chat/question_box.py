@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -152,15 +151,14 @@ def _placeholder(*, waits: bool) -> str:
 def draw_question_box(active: Run | None, *, waits: bool) -> DeltaGenerator:
     """Draw the bottom bar and return the row of chips, where invisible elements take no space.
 
-    The chips wrap, since a clipped row would hide the last ones. On a phone, Stop has no Esc shortcut. `waits`
-    means that the active run waits for consent: further questions are asked after it.
+    The chips wrap, or are shortened on a phone, where Stop has no Esc shortcut. `waits` means that the active run waits
+    for consent: further questions are asked after it.
     """
     options = state.current_options()
     with st.bottom:
         external_hosts.draw_external_hosts(options)
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-            gap: Literal["xsmall", "small"] = "xsmall" if is_phone() else "small"
-            row = st.container(horizontal=True, vertical_alignment="center", gap=gap)
+            row = st.container(horizontal=True, vertical_alignment="center", gap="small")
             with row:
                 for draw_chip in (_draw_model_chip, _draw_collection_chip, _draw_web_chip, _draw_options_chip):
                     draw_chip(options)

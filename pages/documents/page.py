@@ -11,6 +11,7 @@ from pages.parts import dialogs, document_drawer, document_intake, ingest_jobs, 
 from pages.parts.address import open_page
 from pages.parts.routes import Page
 from pages.parts.services import application
+from pages.parts.session import is_phone
 
 DIALOGS = {
     collections.NEW_DIALOG: collections.draw_new_dialog,
@@ -40,7 +41,11 @@ def main() -> None:
     collection = collections.draw_collections()
     _draw_head()
     layout.draw_sidebar_opener(labels.collection_label(collection))
-    _draw_add_form(collection)
+    if is_phone():
+        with st.expander(_("Add documents"), expanded=not application().library.counts()[0]):
+            _draw_add_form(collection)
+    else:
+        _draw_add_form(collection)
     table.draw_document_table(collection)
     table.draw_rename_undo()
     removal.draw_undo()  # below the table, like the jobs, so that neither moves it under the pointer

@@ -263,25 +263,33 @@ def _kind_label(source: Source) -> str:
     return f"{kind} · {_(source_drawer.FOUND_BY_WEB_SEARCH)}" if source.found_on_web else kind
 
 
+_NAME_WIDTH = 150  # pixels
+
+
+def _title_width() -> int:
+    return 190 if is_phone() else 200
+
+
 def _table_data(sources: list[Source]) -> dict[str, list[Any]]:
     """Return the table columns: few on a phone; “Found for” only if a page was added for a question.
 
     “Collection” is left out where it would say the same in each row. All but the actions must then fit beside the
     sidebar on a screen of 1280 pixels.
     """
-    name = {_("Document"): [sanitization.strip_invisible(source.title) for source in sources]}
+    name = {_("Document"): [layout.fit_cell(source.title, _title_width()) for source in sources]}
     actions = {_("Actions"): [[_(_OPEN_LABEL), *map(_, _ROW_ACTIONS)] for _unused in sources]}
     if is_phone():  # further columns would need horizontal scrolling
         return name | {_("Pages"): [source.pages for source in sources]} | actions
     questions = [sanitization.strip_invisible(source.found_by) for source in sources]
-    collections = [sanitization.strip_invisible(source.collection) for source in sources]
+    has_several = len({source.collection for source in sources}) > 1
+    collections = [layout.fit_cell(source.collection, _NAME_WIDTH) for source in sources]
     return {
         **name,
         _("Kind"): [_kind_label(source) for source in sources],
         _("Added"): [to_local_time(source.added_at).date() for source in sources],
-        _("File or address"): [sanitization.strip_invisible(format_location(source.location)) for source in sources],
+        _("File or address"): [layout.fit_cell(format_location(source.location), _NAME_WIDTH) for source in sources],
         **({_("Found for"): questions} if any(questions) else {}),
-        **({_("Collection"): collections} if len({*collections}) > 1 else {}),
+        **({_("Collection"): collections} if has_several else {}),
         _("Pages"): [source.pages for source in sources],
         _("Passages"): [source.passages for source in sources],
         _("Size"): [format_size(source.size) for source in sources],
@@ -303,10 +311,11 @@ def _column_config(sources: list[Source]) -> dict[str, Any]:
 
     return {
         _("Document"): layout.link_column(
-            lambda row: _open_document(sources[row].id), "opened_document", 190 if is_phone() else 200
+            lambda row: _open_document(sources[row].id), "opened_document", _title_width()
         ),
         _("Kind"): st.column_config.TextColumn(width=84),
-        _("File or address"): st.column_config.TextColumn(width=150),
+        _("File or address"): st.column_config.TextColumn(width=_NAME_WIDTH),
+        _("Collection"): st.column_config.TextColumn(width=_NAME_WIDTH),
         _("Pages"): st.column_config.NumberColumn(format="localized", width=60),
         _("Passages"): st.column_config.NumberColumn(format="localized", width=60),
         _("Size"): st.column_config.TextColumn(alignment="right", width=56),

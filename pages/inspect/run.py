@@ -162,7 +162,7 @@ def draw_compare_drawer(run_id: str) -> None:
 def _draw_choice_buttons(run_id: str, choices: Sequence[RunChoice]) -> None:
     with st.container(gap="xxsmall"):
         for one in choices:
-            if st.button(one.name, key=f"{navigation.COMPARE_DIALOG}-{one.run_id}", type="tertiary", wrap=False):
+            if st.button(one.name, key=f"{navigation.COMPARE_DIALOG}-{one.run_id}", type="tertiary", wrap=is_phone()):
                 dialogs.close_dialog()
                 earlier_first = sorted((one.run_id, run_id), key=lambda each: application().runs.trace(each).started_at)
                 open_comparison(*earlier_first)

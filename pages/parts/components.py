@@ -93,7 +93,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (isFirst && box.value) keepDraft()
     else type(box, store[key] ?? "")
   }
-  const sent = () => setTimeout(keepDraft)  // Streamlit has emptied the box by then
+  const isTouch = matchMedia("(pointer: coarse)").matches  // where a focused field opens the keyboard
+  const sent = () => setTimeout(() => {  // Streamlit has emptied the box by then
+    keepDraft()
+    const box = findQuestionBox()
+    if (isTouch && !box?.value) box?.blur()
+  })
   const edited = ({ target }) => {  // perhaps before the server has told `data.focus`
     if (target === findQuestionBox()) keepDraft()
     const [, key] = target.closest?.('[class*="st-key-edited-"]')?.className.match(/st-key-(edited-\\d+)/) ?? []
@@ -133,7 +138,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const { activeElement } = document
     const isFree = activeElement === document.body || (data.place === "new" && !activeElement.matches(FIELDS))
     if (!isFree || isBusy() || getSelection().toString() || data.focus) return
-    if (!matchMedia("(pointer: coarse)").matches) box.focus({ preventScroll: true })  // would open the keyboard
+    if (!isTouch) box.focus({ preventScroll: true })
   }
   const typed = (event) => {
     if (event.key === "Enter") sent()
@@ -369,11 +374,12 @@ def sync_page(
 ) -> None:
     """Announce `status` to screen readers and scroll to the end when the last run changes.
 
-    The question box receives the focus when a conversation opens, unless something else has it or the screen is a
-    touch screen, and on the key `/`. What is typed there is kept in this tab until it is sent, for `user` and this
-    conversation alone; `begun` means that the conversation began on the page for a new one. `stays` suppresses the
-    scrolling. `focus` is the key of a text area that receives the focus once it is drawn. `on_cited` is called after a
-    click on a citation; read it with `clicked_citation`.
+    The question box receives the focus when a conversation opens, unless something else has it, and on the key `/`. On
+    a touch screen, where the focus opens the keyboard, it does not, and loses the focus once a question is sent. What
+    is typed there is kept in this tab until it is sent, for `user` and this conversation alone; `begun` means that the
+    conversation began on the page for a new one. `stays` suppresses the scrolling. `focus` is the key of a text area
+    that receives the focus once it is drawn. `on_cited` is called after a click on a citation; read it with
+    `clicked_citation`.
     """
     place = conversation_id or "new"
     data = {"status": status, "run": run_id, "place": place, "user": user, "begun": begun}

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from crag.errors import CragError
-from crag.text.formatting import format_date, format_location, format_number
+from crag.text.formatting import format_date, format_location
 from crag.translation import _, translate_text
 from crag.types import Source
 from pages.parts import dialogs, markdown, page_view
@@ -43,12 +43,7 @@ def _draw_pages(view: DocumentView, source: Source) -> None:
     path = page_view.pdf_file(source.id)
     pages = application().library.count_parts(source)
     number = page_view.shown_page(view.number, pages)
-    if pages > 1:
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            place = _("Page {number} of {pages}") if source.pages else _("Part {number} of {pages}")
-            place = place.format(number=format_number(number), pages=format_number(pages))
-            st.markdown(f":small[{place}]", width="content")
-            page_view.draw_page_buttons(view.number, number, pages)
+    page_view.draw_page_buttons(view.number, number, pages, are_parts=not source.pages)
     if path is None:
         _draw_text(source, number)
         return

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from typing import Any, TypeVar
+from unicodedata import east_asian_width
 
 import streamlit as st
 
 from crag.text.formatting import export_file_name
+from crag.text.sanitization import strip_invisible
 from crag.translation import _, bind_language
 from pages.parts import labels, reruns
 from pages.parts.routes import Page
@@ -143,6 +146,18 @@ _ROW_HEIGHT, _BORDER_HEIGHT = 35, 3  # pixels, as drawn by Streamlit
 def table_height(rows: int, most: int) -> int:
     """Return the height in pixels of a table with a header and `rows` rows, `most` of them visible at once."""
     return (min(rows, most) + 1) * _ROW_HEIGHT + _BORDER_HEIGHT
+
+
+_SIGN_WIDTH, _CELL_PADDING = 7, 20  # pixels; a sign of Chinese, Japanese or Korean takes the room of two
+
+
+def fit_cell(text: str, width: int) -> str:
+    """Return untrusted text cut to a table column of `width` pixels, with the ellipsis that tables do not draw."""
+    line = " ".join(strip_invisible(text).split())
+    room = (width - _CELL_PADDING) // _SIGN_WIDTH
+    widths = accumulate(2 if east_asian_width(sign) in "WF" else 1 for sign in line)
+    fitting = sum(taken <= room for taken in widths)
+    return line if fitting == len(line) else f"{line[: fitting - 1].rstrip()}…"
 
 
 def link_column(open_row: Callable[[int], None], key: str, width: int) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
 from crag.errors import CragError
+from crag.text.formatting import format_done
 from crag.translation import _
 from pages.parts.services import application
 
@@ -27,23 +28,33 @@ def shown_page(view: int, pages: int, first: int = 1) -> int:
     return min(max(1, turned if turned and opened == view else first), pages)
 
 
-def draw_page_buttons(view: int, number: int, pages: int) -> None:
-    """Draw the buttons that turn from page `number` of `pages`; they wrap around at either end."""
-    with st.container(horizontal=True, width="content"):
-        for word, icon, side, to in (
-            (_("Back"), ":material/chevron_left:", "left", (number - 2) % pages + 1),
-            (_("Next"), ":material/chevron_right:", "right", number % pages + 1),
-        ):
-            st.button(
-                word,
-                icon=icon,
-                icon_position=side,
-                type="tertiary",
-                disabled=pages == 1,  # never otherwise: Esc does not reach the drawer from a disabled button with focus
-                key=f"page-{view}-{word}",
-                on_click=_turn_page,
-                args=(view, to),
-            )
+def draw_page_buttons(view: int, number: int, pages: int, *, are_parts: bool = False) -> None:
+    """Draw which of several pages is shown, between the buttons that turn them; these wrap around at either end.
+
+    The buttons keep their places at the edges. Text without pages `are_parts`.
+    """
+    if pages == 1:
+        return
+    earlier, later = (_("Previous part"), _("Next part")) if are_parts else (_("Previous page"), _("Next page"))
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="xsmall", wrap=False
+    ):
+        _draw_page_button(earlier, "left", view, (number - 2) % pages + 1)
+        st.markdown(f":small[{format_done(number, pages)}]", width="content")
+        _draw_page_button(later, "right", view, number % pages + 1)
+
+
+def _draw_page_button(word: str, side: Literal["left", "right"], view: int, to: int) -> None:
+    st.button(
+        word,
+        icon=f":material/chevron_{side}:",
+        icon_position=side,
+        type="tertiary",
+        wrap=False,
+        key=f"page-{view}-{side}",
+        on_click=_turn_page,
+        args=(view, to),
+    )
 
 
 def _turn_page(view: int, number: int) -> None:

@@ -150,6 +150,19 @@ def _draw_run_passage(view: SourceView, trace: Trace, passage: Passage, actions:
     st.markdown(f"{labels.verdict_badge(verdict)} :small[{_verdict_reason(verdict, trace)}]")
     if passage.origin == "web":
         _draw_web_page(view.run_id, passage)
+    upper, lower = st.container(), st.container()
+    is_picture_first = is_phone() and passage.page is not None and page_view.pdf_file(passage.source_id) is not None
+    with lower if is_picture_first else upper:
+        _draw_actions(view, trace, passage, actions)
+        _draw_supported_sentences(passage, trace)
+    with upper if is_picture_first else lower:
+        if passage.origin == "web":
+            _draw_passage_text(view, passage, cut)
+        else:
+            _draw_original(view, passage, cut)
+
+
+def _draw_actions(view: SourceView, trace: Trace, passage: Passage, actions: DrawerActions) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _draw_rulings(view, trace, actions)
         if passage.origin == "library" and st.button(
@@ -159,11 +172,6 @@ def _draw_run_passage(view: SourceView, trace: Trace, passage: Passage, actions:
             st.rerun()
         notes.draw_keep_button(view.run_id, passage)
         pins.draw_pin_switch(view.run_id, passage)
-    _draw_supported_sentences(passage, trace)
-    if passage.origin == "web":
-        _draw_passage_text(view, passage, cut)
-    else:
-        _draw_original(view, passage, cut)
 
 
 def _draw_supported_sentences(passage: Passage, trace: Trace) -> None:
@@ -248,15 +256,12 @@ def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> No
     """Draw the part of the page around the passage, or the whole page; other pages are always whole."""
     number = page_view.shown_page(view.number, pages, passage.page_of(view.quote) or 1)
     on_page, strong = passage.text_on_page(number), passage.quote_on_page(view.quote, number)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        said = st.empty()
-        page_view.draw_page_buttons(view.number, number, pages)
+    page_view.draw_page_buttons(view.number, number, pages)
     frame = st.container()
     cut = bool(on_page) and not st.toggle(_("Whole page"), key=f"page-{view.number}-whole")
     image = page_view.page_image(str(path), number, on_page, strong, cut=cut)
-    place = _("Page {number} of {pages}").format(number=number, pages=pages)
-    meaning = labels.grey_text(f" · {_highlight_meaning(view, image, strong=bool(strong))}") if on_page else ""
-    said.markdown(f":small[{place}{meaning}]", width="content")
+    if on_page:
+        st.caption(_highlight_meaning(view, image, strong=bool(strong)))
     with frame:
         draw_page_picture(
             image.png,
@@ -269,10 +274,10 @@ def _draw_page(view: SourceView, passage: Passage, path: Path, pages: int) -> No
 
 def _highlight_meaning(view: SourceView, image: PageImage, *, strong: bool) -> str:
     if image.mark is None:
-        return _("the passage cannot be highlighted here; read it under Text")
+        return _("The passage cannot be highlighted here: read it under Text.")
     if strong and view.run_id:
-        return _("light: the passage, strong: the cited sentence")
-    return _("highlighted: the passage")
+        return _("Light: the passage. Strong: the cited sentence.")
+    return _("Highlighted: the passage.")
 
 
 def _draw_passage_text(view: SourceView, passage: Passage, cut: Sequence[Strip]) -> None:

@@ -36,7 +36,7 @@ def _draw_index() -> tuple[str, Section]:
         with st.container(gap="xxsmall"):
             for section in shown_sections():
                 _draw_entry(section, is_chosen=section == chosen and not wanted)
-    draw_sidebar_opener(_(chosen.name))
+    draw_sidebar_opener(_("All settings"))
     return wanted, chosen
 
 

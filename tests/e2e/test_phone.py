@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.applications import opened_with
 from tests.e2e.browser import PHONE, ask, badge, new_context, open_page, settled, upload
 from tests.e2e.conftest import LONG_TITLE, NOTES, QUESTION
+from tests.e2e.test_messages import guide
+from tests.forked import forked
 
+LONG_COLLECTION = "Correspondence with the harbour administration about dredging the north channel"
 BOILER_QUESTION = "When is the boiler inspected?"
 
 
@@ -29,6 +34,10 @@ def test_a_conversation_on_a_phone_held_upright_and_on_its_side(phone: Page, not
     expect(box).not_to_be_focused()
     ask(phone, BOILER_QUESTION)
     expect(badge(phone, "from your documents")).to_be_visible()
+    expect(box).not_to_be_focused()
+    bar = phone.get_by_test_id("stBottomBlockContainer").bounding_box()
+    assert bar is not None
+    assert bar["height"] <= 130
     _everything_is_within_reach(phone)
     _long_title_is_folded_and_back_closes_one_drawer_at_a_time(phone)
     _sidebar_is_closed_by_back_and_by_a_reload(phone)
@@ -126,6 +135,39 @@ def _answer_is_in_view(phone: Page) -> None:
     expect(badge(phone, "from your documents")).to_be_in_viewport()
 
 
+def test_a_citation_on_a_phone_opens_its_page_in_view_and_turns_in_place(phone: Page, tmp_path: Path):
+    home = tmp_path / "home"
+    with opened_with(home, {"guide.pdf": guide()}) as application:
+        application.library.create_collection(LONG_COLLECTION)
+    with forked(home, OLLAMA_HOST="127.0.0.1:9") as address:
+        open_page(phone, address)
+        phone.locator(".st-key-chip_collection button").tap()
+        expect(phone.get_by_role("menuitem", name=LONG_COLLECTION[:40])).to_be_in_viewport(ratio=1)
+        phone.keyboard.press("Escape")
+        ask(phone, "How often is the espresso machine descaled?")
+        phone.locator('a[href^="#cite-"]').first.tap()
+        _cited_page_is_in_view_and_turned(phone)
+        open_page(phone, f"{address}/documents")
+        expect(phone.get_by_test_id("stDataFrame")).to_be_in_viewport(ratio=1)
+
+
+def _cited_page_is_in_view_and_turned(phone: Page) -> None:
+    drawer = phone.get_by_role("dialog")
+    picture = drawer.get_by_role("button", name="Page 2 of guide")
+    expect(picture).to_be_in_viewport()
+    shown, close = picture.bounding_box(), drawer.get_by_role("button", name="Close").bounding_box()
+    assert shown is not None
+    assert shown["y"] < 844 / 2
+    assert close is not None
+    assert min(close["width"], close["height"]) >= 44
+    buttons = [drawer.get_by_role("button", name=name) for name in ("Previous page", "Next page")]
+    places = [button.bounding_box() for button in buttons]
+    buttons[1].tap()
+    expect(drawer).to_contain_text("3 of 3")
+    expect(drawer.get_by_role("button", name="Page 3 of guide")).to_be_in_viewport()
+    assert [button.bounding_box() for button in buttons] == places
+
+
 def test_in_a_narrow_window_a_choice_closes_the_sidebar_and_trace_opens_it(page: Page, app_with_notes: str):
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, app_with_notes)
@@ -161,7 +203,7 @@ def test_in_a_narrow_window_a_choice_closes_the_sidebar_and_trace_opens_it(page:
 def _page_leads_to_the_list_in_its_closed_sidebar(page: Page, address: str) -> None:
     sidebar = page.get_by_test_id("stSidebar")
     open_page(page, f"{address}/settings")
-    opener = page.get_by_test_id("stMain").locator(".st-key-sidebar-opener button")
+    opener = page.get_by_test_id("stMain").get_by_role("button", name="All settings")
     opener.click()
     expect(sidebar).to_have_attribute("data-collapsed", "false")
     settled(page)

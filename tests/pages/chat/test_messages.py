@@ -64,6 +64,16 @@ def test_an_earlier_answer_shows_links_and_all_actions(asked, services):
     assert f"thumbs-{run_id}" in {thumbs.key for thumbs in asked.feedback}
 
 
+def test_the_title_of_a_source_is_shown_whole_on_hover_where_it_is_cut(chat, services):
+    title = "Maintenance of boilers and pumps in the cellars of our houses in the long winter of 2024"
+    add(services, "boiler.md", f"# {title}\n\nThe boiler is inspected in March.")
+    chat.run()
+    ask(chat, "When is the boiler inspected?")
+    source = next(button for button in chat.button if (button.key or "").startswith("source-"))
+    assert title not in source.label
+    assert source.help == title
+
+
 def test_forty_messages_and_more_are_shown_with_all_actions(asked, services):
     conversation = services.conversations.list()[0].id
     for number in range(25):

@@ -165,19 +165,33 @@ def test_a_document_opens_at_its_beginning(chat, notes, services):
     assert said(chat, "no longer in the library")
 
 
+def test_long_names_end_with_an_ellipsis_in_the_table(chat, notes, services):
+    collection = "Correspondence with the harbour administration about dredging the north channel"
+    title = "Maintenance of boilers and pumps in the cellars of our houses"
+    services.library.pipeline.add_bytes(
+        "boiler.md", f"# {title}\n\nIt is inspected in March.".encode(), collection=collection
+    )
+    chat.switch_page("pages/documents/page.py").run()
+    drawn = chat.dataframe[0].value
+    for column, name in (("Document", title), ("Collection", collection)):
+        cut = next(text for text in drawn[column] if text.startswith(name[:10]))
+        assert cut.endswith("…")
+        assert name.startswith(cut[:-1])
+
+
 def test_a_long_document_is_turned_part_by_part(chat, services):
     rules = "\n\n".join(f"# {number}\n\n{f'Rule {number} holds for all of us. ' * 40}" for number in range(60))
     added = services.library.pipeline.add_bytes("rules.md", rules.encode())
     parts = services.library.count_parts(services.library.source(added.id))
     assert parts > 1
     open_dialog(chat, table.DOCUMENT_DIALOG, DocumentView(added.id))
-    assert said(chat, f"Part 1 of {parts}")
+    assert said(chat, f"1 of {parts}")
     assert said(chat, "Rule 0 holds")
-    click(chat, "Back")
-    assert said(chat, f"Part {parts} of {parts}")
+    click(chat, "Previous part")
+    assert said(chat, f"{parts} of {parts}")
     assert said(chat, "Rule 59 holds")
     open_dialog(chat, table.DOCUMENT_DIALOG, DocumentView(added.id))
-    assert said(chat, f"Part 1 of {parts}"), "opened again, it begins at its beginning"
+    assert said(chat, f"1 of {parts}"), "opened again, it begins at its beginning"
 
 
 def test_the_pages_of_a_document_are_turned_as_picture_and_text(chat, services):
@@ -191,11 +205,11 @@ def test_the_pages_of_a_document_are_turned_as_picture_and_text(chat, services):
     open_dialog(chat, table.DOCUMENT_DIALOG, DocumentView(added.id))
     for number in (1, 2, 3, 1):
         assert not chat.exception
-        assert said(chat, f"Page {number} of 3")
+        assert said(chat, f"{number} of 3")
         texts = [item.value for item in chat.markdown if "the lift is serviced" in item.value]
         assert texts == [f"On page {number} the lift is serviced\\."]
         assert [tab.label for tab in chat.tabs] == ["Page", "Text"]
-        click(chat, "Next")
+        click(chat, "Next page")
 
 
 def test_removing_asks_first(chat, notes, services):
