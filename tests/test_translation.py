@@ -34,8 +34,8 @@ from crag.translation import ENGLISH, bind_language, format_list, list_languages
         ),
         ("2 of 4 passages are relevant, best 0.94 ≥ 0.59.", "문단 4개 중 2개 관련 있음, 최고 0.94 ≥ 0.59."),
         (
-            "0 of 4 passages are relevant, best 0.00 < 0.30: no answer in your documents.",
-            "문단 4개 중 0개 관련 있음, 최고 0.00 < 0.30: 문서에 답이 없음.",
+            "0 of 4 passages are relevant, best 0.00 < 0.30: no answer found in your documents.",
+            "문단 4개 중 0개 관련 있음, 최고 0.00 < 0.30: 문서에서 답을 찾지 못함.",
         ),
         (
             "Best 0.46, between 0.31 and 0.59: your documents may cover this.",

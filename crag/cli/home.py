@@ -133,7 +133,7 @@ _NO_GAPS_TEXT = N_("No coverage gaps: your documents answered every question.")
 
 
 def list_gaps(application: Application, options: argparse.Namespace) -> int:
-    """List the topics that the documents do not cover, those with most questions first."""
+    """List the topics on which no answer was found in the documents, those with most questions first."""
     application.archive.summaries.complete()
     found = application.gaps.list()
     listing = "\n\n".join(map(_gap_text, found)) or _(_NO_GAPS_TEXT)

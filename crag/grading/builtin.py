@@ -61,7 +61,7 @@ def explain_grade(
     if not held and verdict != "relevant":
         return N_("Does not mention {words}.").format(words=_list_words(missing or list(question.order), "or"))
     sentence = ""
-    reason = N_("Mentions {held}, but not {missing}.") if missing else N_("Mentions {held}, but does not answer.")
+    reason = N_("Mentions {held}, but not {missing}.") if missing else N_("Mentions {held}, but no answer was found.")
     if verdict == "relevant" or (verdict == "ambiguous" and not missing):
         statement = _find_statement(question, passage)
         sentence = shorten_reason(strip_list_mark(statement.text)).rstrip(".。")

@@ -22,12 +22,13 @@ from crag.graph.state import Deps, GraphState, fitted_question, question_to_answ
 from crag.prompts import fill_template, load_prompt, name_searched
 from crag.protocols import OFF_TOPIC, PromptFit, Writer
 from crag.text.citation_marks import escape_brackets, strip_citations
-from crag.text.formatting import format_count, format_date, to_local_time
+from crag.text.formatting import format_count, format_date, format_place, to_local_time
 from crag.text.language import detect_language, detect_written_language, is_table_row
 from crag.text.questions import detect_answer_type, extract_asking_sentences, is_long_question
 from crag.text.sanitization import to_one_line
 from crag.text.spelling import is_certain
-from crag.types import Knowledge, Passage, Statement, Support, Usage, WrittenLanguage
+from crag.text.tables import find_heading_columns
+from crag.types import HEADING_SEPARATOR, Knowledge, Passage, Statement, Support, Usage, WrittenLanguage
 
 FINISH_NOTES = {
     "length": "The answer reached its length limit.",
@@ -297,6 +298,7 @@ def _write_refusal(state: GraphState, deps: Deps, prompt: str = "") -> GraphStat
         documents=name_searched(language, limited=deps.options.is_limited, count=len(deps.options.source_ids)),
         passages=str(passages),
         web=str(web),
+        place=_describe_nearest_place(state),
         topic=escape_brackets(to_one_line(state.get("unmatched_topic", ""))),
         read=f"{state.get('passages_read', 0):,}",
     )
@@ -304,6 +306,17 @@ def _write_refusal(state: GraphState, deps: Deps, prompt: str = "") -> GraphStat
     deps.emit(AnswerWritten(text, (), "not_answered", Usage()))
     _note_missing_web(state, deps)
     return {"answer": text, "knowledge": ()}
+
+
+def _describe_nearest_place(state: GraphState) -> str:
+    """Return where the passage is that was graded best, of equals the first; empty if none was found."""
+    if not (passages := state.get("passages", ())):
+        return ""
+    verdicts = state.get("verdicts", {})
+    scores = {passage.id: verdicts[passage.id].score or 0.0 for passage in passages if passage.id in verdicts}
+    nearest = max(passages, key=lambda passage: scores.get(passage.id, 0.0))
+    section = "" if find_heading_columns(nearest.heading) else nearest.heading.rpartition(HEADING_SEPARATOR)[2]
+    return escape_brackets(to_one_line(format_place(format_place(nearest.title, section), nearest.locator)))
 
 
 def _refusal_prompt_name(state: GraphState) -> str:

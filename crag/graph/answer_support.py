@@ -80,9 +80,10 @@ _SOURCES_ARE_SILENT = lazy_regex(
     rf"|\b(?:I|we) (?:could(?: not|n[’']t)|cannot|can[’']t|did(?: not|n[’']t)) find\b"
     rf"|\b(?:there is|found|have|has) (?:no|nothing|neither)\b[^,.;]{{0,30}}\b(?:in|about|on)\b"
     r"[^,.;]{0,40}\b(?:documents?|knowledge|passages?|sources?|context|excerpts?)\b"
-    r"|(?:자료|문서|문맥|구절|문단|지식)(?:에|에는|에서|에서는|는|은|만으로는)\s.{0,60}(?:없습니다|없다|않습니다|않는다|않았습니다)"
+    r"|(?:자료|문서|문맥|구절|문단|지식)(?:에|에는|에서|에서는|는|은|만으로는)\s.{0,60}"
+    r"(?:없습니다|없다|않습니다|않는다|않았습니다|찾지 못했습니다)"
     r"|(?:资料|資料|文件|文档|文檔|段落|知识|知識)(?:中|里|裡)?.{0,8}"
-    r"(?:(?:没有|沒有|并未|並未|未)(?:提到|提及|说明|說明|提供|回答|涉及|给出|給出|包含|相关|相關|答案)|无法回答|無法回答)",
+    r"(?:(?:没有|沒有|并未|並未|未)(?:提到|提及|说明|說明|提供|回答|涉及|给出|給出|包含|相关|相關|答案|找到)|无法回答|無法回答)",
     re.IGNORECASE,
 )
 _CONTRAST = lazy_regex(
@@ -185,13 +186,11 @@ def answer_outcome(
 def _sentence_support(sentence: str, sources: dict[int, SourceText], variants: TermVariants) -> Support:
     cited = [sources[n] for n in cited_numbers(sentence) if n in sources]
     statement = parse_statement(strip_citations(sentence), variants)
+    if quoted := [source for source in cited if source.is_quoted_by(statement.text)]:
+        quote = _supporting_quote(statement, quoted, "supported")
+        return Support(sentence, "supported", tuple(source.n for source in cited), quote)
     if not statement.words:
         return Support(sentence, "weak" if cited else "unsupported", tuple(source.n for source in cited))
-    if quoted := [source for source in cited if source.is_quoted_by(statement.text)]:
-        strength: SupportStrength = "weak" if is_instruction(statement.text) else "supported"
-        return Support(
-            sentence, strength, tuple(source.n for source in cited), _supporting_quote(statement, quoted, strength)
-        )
     if cited:
         strength = _support_strength(statement, cited)
         return Support(

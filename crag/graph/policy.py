@@ -9,7 +9,7 @@ from crag.options import PolicyName
 from crag.text.formatting import describe_best_score, format_best_score, format_count
 from crag.types import Action, Sufficiency, Thresholds, Verdict
 
-_NO_ANSWER = "no answer in your documents"
+_NO_ANSWER = "no answer found in your documents"
 
 
 @dataclass(frozen=True, slots=True)

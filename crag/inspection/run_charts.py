@@ -26,7 +26,7 @@ _DIAGRAM_CLASSES = (  # strokes only, which are visible on light and dark themes
 _EDGE_LABELS: dict[Action | None, str] = {  # short: labels of neighbouring edges must not touch
     "correct": "covered",
     "ambiguous": "partly covered",
-    "incorrect": "not covered",
+    "incorrect": "not found",
     None: "grading off",
 }
 _HALTED_STATES = ("stopped", "failed", "interrupted")
@@ -79,7 +79,7 @@ def _possible_edges(trace: Trace) -> list[Edge]:
     web: NodeName = "web_search" if options.rewrite == "none" else "transform_query"
     edges = [Edge("retrieve", "grade_documents"), Edge("grade_documents", "decide")]
     if options.policy != "off":
-        edges.append(Edge("decide", web, _("partly or not covered")))
+        edges.append(Edge("decide", web, _("partly or not found")))
     edges.append(Edge("decide", answer, _EDGE_LABELS["correct" if options.policy != "off" else None]))
     if options.policy != "off":
         edges += [Edge("transform_query", "web_search")] if web == "transform_query" else []

@@ -75,8 +75,8 @@ OUTCOME_BADGES: dict[Outcome | Literal["related"], Badge] = {
     "conflicting": Badge("orange", "call_split", "sources disagree"),
     "documents_and_web": Badge("orange", "contrast", "documents and web"),
     "web": Badge("blue", "travel_explore", "from the web"),
-    "not_answered": Badge("gray", "block", "not in your documents"),
-    "related": Badge("gray", "block", "related, but no answer"),
+    "not_answered": Badge("gray", "search_off", "not found in your documents"),
+    "related": Badge("gray", "search_off", "related, but no answer"),
     "calculated": Badge("blue", "calculate", "calculated from your documents"),
     "talk": Badge("gray", "forum", "chat"),
 }
@@ -84,7 +84,7 @@ OUTCOME_BADGES: dict[Outcome | Literal["related"], Badge] = {
 ACTION_BADGES: dict[Action | None, Badge] = {
     "correct": replace(OUTCOME_BADGES["documents"], colour="blue", icon="find_in_page"),
     "ambiguous": OUTCOME_BADGES["documents_partly"],
-    "incorrect": replace(OUTCOME_BADGES["not_answered"], colour="red", icon="travel_explore"),
+    "incorrect": OUTCOME_BADGES["not_answered"],
     None: Badge("gray", "remove_circle_outline", "grading off"),
 }
 RUN_STATE_BADGES: dict[RunState, Badge] = {
@@ -153,7 +153,7 @@ def answer_badge(trace: Trace) -> Badge:
         return OUTCOME_BADGES["documents_partly"]
     badge = outcome_badge(trace.action, trace.outcome or "not_answered")
     is_elsewhere = badge is OUTCOME_BADGES["not_answered"] and trace.options.is_limited  # perhaps, in other documents
-    return replace(badge, english=N_("not in the documents searched")) if is_elsewhere else badge
+    return replace(badge, english=N_("not found in the documents searched")) if is_elsewhere else badge
 
 
 def answer_facts(trace: Trace) -> list[str]:
@@ -244,12 +244,14 @@ def _passages_cited(trace: Trace) -> str:
     if trace.outcome == "not_answered" and trace.action != "incorrect":
         return _("no passage used")
     if _is_refused(trace) and trace.read and trace.route == "fact":
-        return _("none of the {passages} read answers this").format(passages=format_count(trace.read.read, "passage"))
+        return _("none of the {passages} read seems to hold it").format(
+            passages=format_count(trace.read.read, "passage")
+        )
     if _is_refused(trace) and library:
         return (
-            _("none of the {library} nearest passages answers this").format(library=len(library))
+            _("none of the {library} nearest passages seems to hold it").format(library=len(library))
             if len(library) > 1
-            else _("the nearest passage does not answer this")
+            else _("the nearest passage does not seem to hold it")
         )
     if cited & set(web):
         return _("cites {cited} of {results}").format(

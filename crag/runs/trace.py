@@ -163,6 +163,13 @@ class Trace:
         """Whether the excerpts together answer the question; None if this was not judged or stayed open."""
         return self.assessment.sufficiency if self.assessment else None
 
+    @property
+    def nearest_passages(self) -> list[Passage]:
+        """The passages found in the library, those graded best first."""
+        found = [self.passages[one] for one in self.found.get("library", ())]
+        scores = {one: verdict.score or 0.0 for one, verdict in self.verdicts.items()}
+        return sorted(found, key=lambda passage: -scores.get(passage.id, 0.0))
+
     def step(self, node: NodeName) -> Step | None:
         """Return the last execution of a node; None if it never ran."""
         return next((step for step in reversed(self.steps) if step.node == node), None)

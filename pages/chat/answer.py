@@ -298,8 +298,7 @@ def _place_length() -> int:
 
 
 def _draw_alternatives(run_id: str, trace: Trace) -> None:
-    passages = [trace.passages[found] for found in trace.found.get("library", ())]
-    nearest = {(passage.title, passage.locator): passage for passage in reversed(passages)}
+    nearest = {(passage.title, passage.locator): passage for passage in reversed(trace.nearest_passages)}
     if nearest:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.caption(_("Nearest passages:"), width="content")

@@ -24,7 +24,7 @@ _MEANING = N_(
 )
 _LEGEND: dict[tuple[Action, Outcome], str] = {
     ("incorrect", "not_answered"): N_("nothing relevant was found"),
-    ("ambiguous", "not_answered"): N_("what was found does not answer"),
+    ("ambiguous", "not_answered"): N_("related passages, but no answer"),
     ("incorrect", "web"): N_("answered from web pages only"),
     ("ambiguous", "documents_and_web"): N_("partly from your documents"),
 }
@@ -72,7 +72,9 @@ def _draw_empty() -> None:
     with st.container(border=True):
         st.markdown(_(":green[:material/task_alt:] **No coverage gaps**"))
         st.caption(
-            _("Questions that your documents do not answer appear here, with the web pages that answered them, if any.")
+            _(
+                "Questions to which no answer was found in your documents appear here, with the web pages that answered them."
+            )
         )
         if st.button(_("Ask your documents"), icon=Page.CHAT.icon):
             open_page(Page.CHAT)

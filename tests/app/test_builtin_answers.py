@@ -15,6 +15,7 @@ from openpyxl import Workbook
 
 from crag.app.application import Application
 from crag.app.reports import answer_json, sources_text
+from crag.inspection.run_labels import answer_facts
 from crag.inspection.steps import describe_assessment
 from crag.options import RunOptions
 from crag.runs.revisions import Revision
@@ -93,6 +94,15 @@ def test_a_question_about_something_else_is_declined(application: Application, q
     assert (trace.action, trace.outcome, trace.wants_web) == ("incorrect", "not_answered", True)
 
 
+def test_a_declined_question_is_told_the_nearest_place_and_what_to_do(club: Application) -> None:
+    trace = ask(club, "At what hour does the clubhouse shut?")
+    assert trace.outcome == "not_answered"
+    nearest = trace.nearest_passages[0]
+    assert f"in “{nearest.title} · " in trace.text
+    assert trace.text.endswith("If it does not help, ask in other words or add a document.")
+    assert "answers this" not in " ".join([trace.action_reason, *answer_facts(trace)])
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -148,7 +158,7 @@ def test_an_answer_to_half_of_a_question_says_what_it_leaves_open(club: Applicat
     trace = ask(club, "How much is the annual fee for adults and who collects it?")
     assert trace.outcome == "documents_partly"
     assert "140 pounds" in trace.text
-    assert trace.text.endswith("\n\nThe passages I used do not answer “Who collects it?”")
+    assert trace.text.endswith("\n\nI found no answer to “Who collects it?” in the passages.")
     assert [said for said in trace.sentences if "do not answer" in said.sentence] == []
 
 

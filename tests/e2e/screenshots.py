@@ -61,7 +61,7 @@ def _take(browser: Browser, address: str, scheme: str) -> None:
     _shot(page, f"chat-source-{scheme}-1440")
     page.keyboard.press("Escape")
     ask(page, UNANSWERED)
-    badge(page, "not in your documents").wait_for()
+    badge(page, "not found in your documents").wait_for()
     _shot(page, f"chat-not-answered-{scheme}-1440")
     _phone(browser, page.url, scheme)
     _inside(page, address, scheme)

@@ -41,7 +41,7 @@ def test_an_edited_query_outlasts_back_and_forward_and_reaches_the_web(
     ask(page, FIRST_DRAFT)
     query = page.get_by_label("Query for the web")
     expect(query).to_have_value(FIRST_DRAFT)
-    expect(badge(page, "not in your documents")).to_be_visible()
+    expect(badge(page, "not found in your documents")).to_be_visible()
     settled(page)
     query.fill(EDITED)
     page.go_back()

@@ -122,7 +122,7 @@ def test_the_report_shows_figures_with_n_settings_and_answers():
     ).text
     for told in ("Right answers", "50.0%", "library-digest", "It is 1931. [1]", "run-0-0-1", "The year is right."):
         assert told in page
-    for told in ("1 of 2 passages graded relevant", "Write", "not in your documents", "Who is the mayor?"):
+    for told in ("1 of 2 passages graded relevant", "Write", "not found in your documents", "Who is the mayor?"):
         assert told in page
 
 

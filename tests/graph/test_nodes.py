@@ -112,15 +112,15 @@ def test_nothing_relevant_and_no_web_is_an_honest_refusal():
 
 
 def test_one_passage_is_spoken_of_as_one():
-    assert "The nearest passage does not seem" in Bench({1: 0.1}).ask().text
+    assert "The nearest passage, in “" in Bench({1: 0.1}).ask().text
 
 
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        ("What holds?", "Without the passages you left out, there is no answer."),
-        ("무엇이 맞습니까?", "제외하신 문단을 빼면 답이 없습니다."),
-        ("什麼是對的？", "除去您捨棄的段落，就沒有答案了。"),
+        ("What holds?", "Without the passages you left out, I found no answer."),
+        ("무엇이 맞습니까?", "제외하신 문단을 빼면 답을 찾지 못했습니다."),
+        ("什麼是對的？", "除去您捨棄的段落，沒有找到答案。"),
     ],
 )
 def test_a_refusal_names_what_the_user_dropped(question, said):

@@ -77,9 +77,9 @@ def test_the_reason_says_that_no_passage_states_everything():
     ("policy", "scores", "reason"),
     [
         ("paper", (0.94, 0.46, 0.1, 0.0), "1 of 4 passages is relevant, best 0.94 ≥ 0.59."),
-        ("paper", (0.06, 0.0), "0 of 2 passages are relevant, best 0.06 < 0.31: no answer in your documents."),
+        ("paper", (0.06, 0.0), "0 of 2 passages are relevant, best 0.06 < 0.31: no answer found in your documents."),
         ("paper", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: your documents may cover this."),
-        ("paper", (), "No passages found: no answer in your documents."),
+        ("paper", (), "No passages found: no answer found in your documents."),
         ("paper", (None,), "No passage could be graded, so all count as partly relevant."),
         ("paper", (None, 0.1), "0 of 2 passages are relevant, best 0.10, and some passages could not be graded"),
         ("any", (0.46, 0.0), "Best 0.46, between 0.31 and 0.59: your documents may cover this."),
@@ -110,7 +110,7 @@ def test_the_reason_says_what_the_user_overruled():
         "You used 1. 1 of 2 passages is relevant."
     )
     assert choose_action("paper", [used.with_ruling("drop"), other], THRESHOLDS).reason == (
-        "You left out 1. 0 of 2 passages are relevant: no answer in your documents."
+        "You left out 1. 0 of 2 passages are relevant: no answer found in your documents."
     )
     assert choose_action("paper", [used.with_ruling("drop"), *verdicts(0.94)], THRESHOLDS).reason == (
         "You left out 1. 1 of 2 passages is relevant, best 0.94 ≥ 0.59."

@@ -282,7 +282,7 @@ def test_a_part_without_an_answer_says_so(bench):
     reply.used = []
     trace = bench({2: 1.0}, passages=[LETTER], writer=QuotingWriter(reply)).ask("Who paints the door? Who sweeps?")
     assert [part.answered for part in trace.parts] == [True, False]
-    assert trace.text.endswith("**Who sweeps?**\n\nYour documents do not answer this part.")
+    assert trace.text.endswith("**Who sweeps?**\n\nI found no answer to this part in your documents.")
     assert trace.outcome == "documents_partly"
 
 
@@ -335,7 +335,7 @@ def test_a_list_is_limited_to_the_document_that_is_named(bench):
 def test_a_declined_list_says_how_many_passages_were_read(bench, question, said):
     trace = bench({1: 0.0, 2: 0.0}, passages=[LEASE, LETTER]).ask(question)
     assert (trace.text.strip(), trace.outcome) == (said, "not_answered")
-    assert answer_facts(trace) == ["none of the 2 passages read answers this"]
+    assert answer_facts(trace) == ["none of the 2 passages read seems to hold it"]
 
 
 def test_a_summary_says_how_much_there_is_to_read_before_it_reads(bench):

@@ -26,7 +26,7 @@ DATES = Assessment("conflicting", "They differ.", (Statement(1, BRIDGES[0].text)
         ({1: 0.9}, None, "paper", True, "correct", LIBRARY, "documents", "from your documents"),
         ({1: 0.9}, "insufficient", "paper", False, "ambiguous", LIBRARY, "not_answered", "related, but no answer"),
         ({1: 0.4}, "insufficient", "paper", False, "ambiguous", LIBRARY, "not_answered", "related, but no answer"),
-        ({1: 0.0}, "insufficient", "paper", False, "incorrect", LIBRARY, "not_answered", "not in your documents"),
+        ({1: 0.0}, "insufficient", "paper", False, "incorrect", LIBRARY, "not_answered", "not found in your documents"),
         ({1: 0.4}, None, "paper", False, "ambiguous", LIBRARY, "documents_partly", "partly covered"),
         ({1: 0.9, -1: 1.0}, "insufficient", "paper", True, "ambiguous", REWRITTEN, "documents_and_web", None),
         ({1: 0.9, -1: 0.0}, "insufficient", "paper", True, "ambiguous", REWRITTEN, "not_answered", None),

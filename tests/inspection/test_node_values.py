@@ -28,7 +28,7 @@ def names(values):
         (
             "decide",
             {"Strictness": "Balanced"},
-            {"Decision": "not in your documents", "Reason": "Best 0.06.", "Web search needed": "yes"},
+            {"Decision": "not found in your documents", "Reason": "Best 0.06.", "Web search needed": "yes"},
         ),
         ("transform_query", {"Web query": "Question"}, {"Query": "winner 2024"}),
         (

@@ -13,6 +13,7 @@ from crag.inspection.run_labels import (
     RUN_STATE_BADGES,
     STRENGTH_BADGES,
     VERDICT_BADGES,
+    answer_badges,
     answer_facts,
     decision_badge,
     describe_engine_change,
@@ -67,7 +68,7 @@ def test_an_engine_that_changed_by_itself_is_named_with_the_reason(now, earlier,
         ("correct", "documents_partly", "partly covered"),
         ("correct", "possible", "possible answer"),
         ("ambiguous", "not_answered", "related, but no answer"),
-        ("incorrect", "web", "not in your documents"),
+        ("incorrect", "web", "not found in your documents"),
         (None, "documents", "grading off"),
     ],
 )
@@ -77,13 +78,19 @@ def test_a_decision_promises_no_more_than_the_answer_holds(action, outcome, word
     assert (badge.colour == "green") == (outcome == "documents" and action is not None)
 
 
+@pytest.mark.parametrize("outcome", [None, "not_answered"])
+@pytest.mark.parametrize("action", ["incorrect", "ambiguous"])
+def test_declining_is_no_error(action, outcome):
+    assert "red" not in {badge.colour for badge in answer_badges(action, outcome)}
+
+
 @pytest.mark.parametrize(
     ("state", "outcome", "action", "sufficiency", "word"),
     [
         ("done", "documents_partly", "ambiguous", None, "partly covered"),
         ("done", "web", "incorrect", None, "from the web"),
         ("done", "talk", None, None, "chat"),
-        ("done", "not_answered", "incorrect", "insufficient", "not in your documents"),
+        ("done", "not_answered", "incorrect", "insufficient", "not found in your documents"),
         ("done", "not_answered", "ambiguous", "insufficient", "related, but no answer"),
         ("stopped", "documents", "correct", None, "stopped"),
         ("waiting", None, None, None, "waiting for you"),

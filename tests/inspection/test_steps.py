@@ -122,7 +122,7 @@ def test_refining_shows_strips():
 
 
 def test_the_decision_has_the_badge_of_its_action():
-    assert steps(runs.incorrect())["decide"].badge.word == "not in your documents"
+    assert steps(runs.incorrect())["decide"].badge.word == "not found in your documents"
 
 
 @pytest.mark.parametrize(

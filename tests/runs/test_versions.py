@@ -108,7 +108,7 @@ def test_rulings_add_up_from_version_to_version(house):
     wait(second)
     trace = wait(home.runs.overrule(second.id, {2: "drop"}))
     assert (trace.action, trace.outcome) == ("incorrect", "not_answered")
-    assert trace.action_reason == "You left out 2. 0 of 2 passages are relevant: no answer in your documents."
+    assert trace.action_reason == "You left out 2. 0 of 2 passages are relevant: no answer found in your documents."
     back = wait(home.runs.overrule(home.runs.versions(first.id)[-1].run_id, {1: "use"}))
     assert back.verdicts[1].ruling == "use"
     assert back.verdicts[2].ruling == "drop"

@@ -41,7 +41,7 @@ def test_the_card_shows_the_query_and_where_it_goes(chat, tavily):
     assert "Web: ask" in labels(chat)
     assert query_of(chat).value == UNANSWERED
     assert query_of(chat).max_chars == 400
-    assert said(chat, "not in your documents")
+    assert said(chat, "not found in your documents")
     assert said(chat, f"Sends this query and nothing else to {tavily.url.removeprefix('http://')}.")
     assert said(chat, "Written from your question, never from your documents.")
     assert any(step.label.startswith("Search the web :small[:gray[waiting for you") for step in chat.sidebar.expander)
@@ -105,7 +105,7 @@ def test_overruling_answers_again_beside_the_old_answer(asked, services):
     until(asked, lambda: "Show version 1" in labels(asked))
     assert not asked.exception
     assert said(asked, "Version 2 of 2 · you left out “Brewing notes”")
-    assert said(asked, "Without the passages you left out, there is no answer.")
+    assert said(asked, "Without the passages you left out, I found no answer.")
     assert said(asked, "you left out 1 of 1 passage")
     assert any(":red-badge[:material/person_remove: left out by you]" in label for label in labels(asked))
     press(asked, "nearest-")

@@ -122,7 +122,7 @@ def test_asking_again_offers_no_model_twice(chat, notes):
 def test_what_the_documents_do_not_hold_is_not_made_up(chat, notes):
     chat.run()
     ask(chat, "Who won the 2024 NBA finals?")
-    assert said(chat, "not in your documents")
+    assert said(chat, "not found in your documents")
     assert said(chat, "I found no answer in your documents.")
     assert any(step.label.startswith("Search the web") for step in chat.sidebar.expander)
     assert "Add documents" in labels(chat)
@@ -134,7 +134,7 @@ def test_what_some_documents_do_not_hold_is_offered_to_be_looked_for_in_all(chat
     chat.session_state["new_changes"] = {"source_ids": (board,)}
     chat.run()
     ask(chat, QUESTION)
-    assert said(chat, "not in the documents searched")
+    assert said(chat, "not found in the documents searched")
     assert said(chat, "I found no answer in the document searched.")
     click(chat, "Search all documents")
     until(chat, lambda: said(chat, "from your documents"))

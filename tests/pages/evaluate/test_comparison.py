@@ -106,7 +106,7 @@ def test_a_grid_is_ranked_and_drawn_and_its_best_saved(chat, services, grid):
     assert list(table["Right minus wrong"]) == sorted(table["Right minus wrong"], reverse=True)
     assert set(table["n"]) == {3}
     assert any("Right minus wrong by settings: " in alt for alt in pictures(chat))
-    assert any("not answerable, decided not in your documents: 1 of 1" in alt for alt in pictures(chat))
+    assert any("not answerable, decided not found in your documents: 1 of 1" in alt for alt in pictures(chat))
     assert any("Right minus wrong against time: 1: " in alt for alt in pictures(chat))
     assert said(chat, "A preset saves how questions are answered")
     click(chat, "Save")

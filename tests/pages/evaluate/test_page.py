@@ -176,7 +176,7 @@ def choose_row(app, row):
 
 def test_a_selected_answer_says_in_plain_words_and_once_where_it_comes_from(chat, services, evaluated):
     opened(chat, evaluated)
-    for row, source in ((0, "from your documents"), (2, "not in your documents")):
+    for row, source in ((0, "from your documents"), (2, "not found in your documents")):
         choose_row(chat, row)
         shown = [item.value for item in chat.markdown if "-badge[" in item.value]
         assert sum(text.count(source) for text in shown) == 1

@@ -100,7 +100,7 @@ def test_going_on_from_a_node_makes_a_version_and_shows_it(chat: AppTest, servic
     app.button_group(key=f"ruling-{run_id}-{passage_id}").set_value("Leave out").run()
     app.button(key=f"go-on-from-{run_id}").click().run()
     until(app, lambda: said(app, "Version 2 of 2 · you left out “Brewing notes”"))
-    until(app, lambda: said(app, ":gray-badge[:material/block: not in your documents]"))
+    until(app, lambda: said(app, ":gray-badge[:material/search_off: not found in your documents]"))
     assert app.query_params["run"] != [run_id]
     assert said(app, "Reused from the previous version: Find passages, Grade.")
     assert not app.exception
@@ -126,7 +126,7 @@ def test_any_two_runs_stand_side_by_side_differences_first(chat: AppTest, servic
     app.switch_page("pages/compare/page.py").run()
     assert not app.exception
     assert app.header[0].value == "What differs"
-    assert said(app, "**Decision**: :blue-badge[:material/format_quote: quoted from your documents] → :red-badge")
+    assert said(app, "**Outcome**: :blue-badge[:material/format_quote: quoted from your documents] → :gray-badge")
     assert said(app, "only First took *Keep excerpts")
     assert said(app, "| **Strictness** | Balanced | Lenient |")
 

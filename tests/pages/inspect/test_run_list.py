@@ -62,7 +62,7 @@ def test_runs_are_listed_with_their_outcome_and_filtered_by_it(chat: AppTest, ru
     assert said(app, "2 runs")
     filters = {label.rpartition("] ")[2] for label in pills(app, "inspect_outcomes").options}
     outcomes = {caption.value.partition(" · ")[0] for caption in app.sidebar.caption if " · " in caption.value}
-    assert filters == outcomes == {"quoted from your documents", "not in your documents"}
+    assert filters == outcomes == {"quoted from your documents", "not found in your documents"}
     assert said(app, "Choose a run in the list")
     pills(app, "inspect_outcomes").set_value(["quoted"]).run()
     assert listed(app) == keys(runs, FOUND)
