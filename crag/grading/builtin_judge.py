@@ -11,7 +11,7 @@ from crag.cancellation import Cancellation
 from crag.protocols import Embedder, Quotation
 from crag.text.coverage import BuiltinCoverageCheck, find_context, find_gaps
 from crag.text.formatting import quote_words
-from crag.text.language import split_sentences
+from crag.text.language import is_table_row, split_sentences
 from crag.text.questions import AnalyzedQuestion, AnswerType, TermStatistics, analyze_question
 from crag.text.stated_values import StatedValue, agree, find_values
 from crag.text.tables import label_table_rows
@@ -52,17 +52,24 @@ class BuiltinJudge:
         if complete:
             if statements := self._find_disagreement(asked, [passage for passage, _ in graded], stop):
                 return Assessment("conflicting", N_("Two documents state different values."), statements)
-            if any(self._states_everything(question, passage) for passage in complete):
-                return Assessment("sufficient", N_("One sentence holds everything that the question names."))
-            return Assessment(None, _UNKNOWN)
+            return self._assess_coverage(question, complete)
         names = _find_unmentioned_names(asked, [Quotation(passage.text, passage.subject) for passage, _ in graded])
         if not names:
             return Assessment(None, _UNKNOWN)
         reason = N_("No passage mentions {names}.").format(names=quote_words(names, "or"))
         return Assessment("insufficient", reason)
 
-    def _states_everything(self, question: str, passage: Passage) -> bool:
-        return any(self._coverage.is_covered(question, [sentence]) for sentence in _separate_sentences(passage))
+    def _assess_coverage(self, question: str, passages: Sequence[Passage]) -> Assessment:
+        """Return *sufficient* if a sentence states everything, alone or with the title, heading or columns above it."""
+        sentences = [each for passage in passages for each in _separate_sentences(passage)]
+        stating = [each for each in sentences if self._coverage.is_covered(question, [each])]
+        if not stating:
+            return Assessment(None, _UNKNOWN)
+        alone = (replace(each, context="") for each in stating if not is_table_row(each.text))
+        if any(self._coverage.is_covered(question, [each]) for each in alone):
+            return Assessment("sufficient", N_("One sentence holds everything that the question names."))
+        reason = N_("One sentence, together with what stands above it, holds everything that the question names.")
+        return Assessment("sufficient", reason)
 
     def _find_disagreement(
         self, question: AnalyzedQuestion, passages: Sequence[Passage], stop: Cancellation

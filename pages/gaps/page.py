@@ -72,9 +72,7 @@ def _draw_empty() -> None:
     with st.container(border=True):
         st.markdown(_(":green[:material/task_alt:] **No coverage gaps**"))
         st.caption(
-            _(
-                "Questions to which no answer was found in your documents appear here, with the web pages that answered them."
-            )
+            _("Questions to which no answer was found in your documents appear here, with the web pages that had one.")
         )
         if st.button(_("Ask your documents"), icon=Page.CHAT.icon):
             open_page(Page.CHAT)

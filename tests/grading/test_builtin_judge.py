@@ -22,6 +22,26 @@ def judge(embedder: Embedder, question: str, *texts: str, complete: bool | None 
 
 
 @pytest.mark.parametrize(
+    ("title", "text", "holder"),
+    [
+        ("Notes", "The Halden bridge opened in 1931.", "One sentence"),
+        ("The Halden bridge", "It opened in 1931.", "One sentence, together with what stands above it,"),
+        ("Notes", "The Halden bridge is old. It opened in 1931.", "One sentence, together with what stands above it,"),
+        (
+            "Notes",
+            "Bridge | Opened | Length\nHalden bridge | 1931 | 120\nLund bridge | 1950 | 80",
+            "One sentence, together with what stands above it,",
+        ),
+    ],
+)
+def test_the_reason_says_whether_the_sentence_stands_alone(embedder, title, text, holder) -> None:
+    held = [(replace(passage(1, text), title=title), Grade(0.9, "", complete=True))]
+    asked = BuiltinJudge(embedder, CountedTermStatistics([text]))
+    assessment = asked.judge("When did the Halden bridge open?", held, Cancellation())
+    assert assessment.reason == f"{holder} holds everything that the question names."
+
+
+@pytest.mark.parametrize(
     ("question", "other", "sufficiency"),
     [
         ("When did the Halden bridge open?", "The Halden bridge opened in 1933.", "conflicting"),
