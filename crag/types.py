@@ -520,9 +520,10 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One numbered source of an answer. `quote` is the sentence of the source that supports the answer.
+    """One numbered source of an answer. `quote` is the sentence or table row of the source that supports the answer.
 
-    `page` is the page of the quote, `sheet` the sheet of a workbook.
+    `page` is the page of the quote, `sheet` the sheet of a workbook,
+    `row` a quoted row with the names of its columns.
     """
 
     n: int
@@ -534,6 +535,12 @@ class Citation:
     quote: str
     origin: Origin
     sheet: str = ""
+    row: str = ""
+
+    @property
+    def readable_quote(self) -> str:
+        """The quote, a row with the names of its columns."""
+        return self.row or self.quote
 
     @property
     def locator(self) -> str:

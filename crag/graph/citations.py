@@ -18,7 +18,7 @@ from crag.text.language import (
     strip_list_mark,
 )
 from crag.text.sections import path_to, title_units
-from crag.text.tables import label_knowledge_rows, pair_knowledge_rows, table_cells
+from crag.text.tables import label_knowledge_rows, label_row, pair_knowledge_rows, table_cells
 from crag.types import Citation, Knowledge, Passage, Support
 
 _LEADING_CITATIONS = re.compile(rf"(?:{CITATION.pattern})+\s*")
@@ -125,6 +125,7 @@ def cite(item: Knowledge, quote: str) -> Citation:
         sheet=passage.sheet,
         quote=quote,
         origin=passage.origin,
+        row=label_row(quote, passage),
     )
 
 

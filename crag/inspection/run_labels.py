@@ -213,7 +213,7 @@ def _distinct_details(alike: Sequence[Citation], trace: Trace) -> list[str]:
     headings = [passage.heading.rpartition(HEADING_SEPARATOR)[2] if passage else "" for passage in passages]
     if all(headings) and len(set(headings)) == len(alike):
         return headings
-    quotes = [cited.quote for cited in alike]
+    quotes = [cited.readable_quote for cited in alike]
     shared = commonprefix(quotes).rpartition(" ")[0]  # noqa: RUF071 — of text, not of paths
     return [quote and f"“{'…' if shared else ''}{quote.removeprefix(shared).lstrip()}”" for quote in quotes]
 

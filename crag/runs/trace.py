@@ -41,6 +41,7 @@ from crag.events import (
     WebSkipped,
 )
 from crag.options import RunOptions
+from crag.text.tables import label_row
 from crag.types import (
     Action,
     Assessment,
@@ -186,7 +187,8 @@ class Trace:
         passage = self.passages.get(cited.passage_id)
         if passage is None or not sentence.quote or sentence.quote not in passage.text:
             return cited
-        return replace(cited, quote=sentence.quote, page=passage.page_of(sentence.quote))
+        row = label_row(sentence.quote, passage)
+        return replace(cited, quote=sentence.quote, page=passage.page_of(sentence.quote), row=row)
 
     def source_ids(self) -> set[str]:
         """Return the ids of the documents that were found or are cited."""

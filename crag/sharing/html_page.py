@@ -208,7 +208,9 @@ def _source_view(number: int, cited: Citation, trace: Trace, run: SharedRun, may
         address=address,
         link=address if address == cited.location and may_link(address) else "",
         fetched=format_date_time(run.started_at) if cited.origin == "web" else "",
-        quoted=_highlight_quote(passage.text if passage else cited.quote, cited.quote),
+        quoted=HighlightedQuote("", to_one_line(cited.row), "")
+        if cited.row
+        else _highlight_quote(passage.text if passage else cited.quote, cited.quote),
     )
 
 

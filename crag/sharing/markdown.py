@@ -126,7 +126,7 @@ def write_source_item(cited: Citation) -> str:
     entry = escape_line(format_place(cited.title, cited.locator))
     if has_web_scheme(cited.location):
         entry += f"  \n   {_code_span(cited.location)}"
-    quote = f"\n   > {escape_line(cited.quote)}" if cited.quote.strip() else ""
+    quote = f"\n   > {escape_line(cited.readable_quote)}" if cited.quote.strip() else ""
     return f"{cited.n}. {entry}{quote}"
 
 

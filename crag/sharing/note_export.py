@@ -45,7 +45,7 @@ def write_notes_word(notes: Sequence[Note]) -> bytes:
             address = f"\n{_clean(to_one_line(cited.location))}" if has_web_scheme(cited.location) else ""
             writer.add_paragraph(f"[{cited.n}] {place}{address}")
             if cited.quote.strip():
-                writer.add_paragraph(_clean(to_one_line(cited.quote)), "Quote")
+                writer.add_paragraph(_clean(to_one_line(cited.readable_quote)), "Quote")
     return writer.save()
 
 

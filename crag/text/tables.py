@@ -69,6 +69,12 @@ def label_units(passage: Passage) -> dict[str, str]:
     return dict(_pair_with_labels(split_sentences(passage.text), passage.heading))
 
 
+def label_row(row: str, passage: Passage) -> str:
+    """Return a table row of a passage with the names of its columns, “week: 7 — km: 48”; empty for other text."""
+    labelled = label_units(passage).get(row, "") if is_table_row(row) else ""
+    return "" if labelled == row else " — ".join(filter(None, table_cells(labelled)))
+
+
 def label_knowledge_rows(item: Knowledge) -> list[str]:
     """Return the sentences and table rows of a piece of knowledge, rows with the columns that its passage names."""
     return [labelled for _, labelled in pair_knowledge_rows(item)]
@@ -126,6 +132,14 @@ def read_table_units(units: Sequence[str], heading: str = "") -> Iterator[TableU
             yield TableUnit(unit, "header", cells, header)
             continue
         yield TableUnit(unit, "row", cells, header)
+
+
+def find_columns(passage: Passage, text: str) -> str:
+    """Return the header row above the first row of a part of a passage; empty if the part has it, or no rows."""
+    units = read_table_units(split_sentences(passage.text), passage.heading)
+    part = {line.strip() for line in text.split("\n")}
+    first = next((unit for unit in units if unit.kind in ("row", "header") and unit.text.strip() in part), None)
+    return write_row(first.header) if first and first.kind == "row" and first.header else ""
 
 
 def find_heading_columns(heading: str) -> tuple[str, ...]:

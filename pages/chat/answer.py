@@ -50,9 +50,9 @@ def _draw_sentence_support(run_id: str, trace: Trace, sentence: Support, key: st
         shown = markdown.escape_sentence(sentence.sentence, _SENTENCE_LENGTH)
         st.markdown(f":small[{labels.badge_markdown(run_labels.STRENGTH_BADGES[sentence.strength])} {shown}]")
         for cited in trace.citations_of(sentence):
-            repeated = markdown.escape_sentence(cited.quote, _SENTENCE_LENGTH) == shown
+            repeated = markdown.escape_sentence(cited.readable_quote, _SENTENCE_LENGTH) == shown
             if cited.quote and not repeated:
-                st.caption(f"“{markdown.escape_line(cited.quote, _QUOTE_LENGTH)}”")
+                st.caption(f"“{markdown.escape_line(cited.readable_quote, _QUOTE_LENGTH)}”")
             st.button(
                 f":blue[**{cited.n}**] {markdown.escape_place(cited.title, cited.locator, _place_length())}",
                 icon=":material/format_quote:",

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from crag.inspection.run_labels import STRENGTH_BADGES
+from crag.text.citation_marks import strip_bold
 from crag.text.formatting import format_location, format_place
 from crag.text.language import is_table_row
 from crag.text.sanitization import SUPPORT_MARKS, WORD_JOINER, mark_unsupported_sentences, neutralize_markdown
@@ -75,7 +76,8 @@ def escape_passage(text: str, marked: str = "", style: str = "{}", columns: str 
     blocks = []
     for are_rows, group in groupby(lines, lambda parts: is_table_row("".join(parts))):
         found = list(group)
-        if are_rows and len(found) > 1:
+        is_below_columns = bool(columns) and len(table_cells(columns)) == len(table_cells("".join(found[0])))
+        if are_rows and (len(found) > 1 or is_below_columns):
             blocks.append(_draw_table(found, style, columns))
         else:
             blocks.append("  \n".join(_draw_line(parts, style) for parts in found).strip())
@@ -156,8 +158,8 @@ def sanitize_answer(
 
 
 def escape_sentence(text: str, max_length: int = _LABEL_LENGTH) -> str:
-    """Escape a sentence of an answer, without list marker and citations, cut at `max_length` characters."""
-    return escape_line(_CITATION_MARK.sub("", _LIST_MARKER.sub("", text)), max_length)
+    """Escape a sentence of an answer, without list marker, bold marks and citations, cut at `max_length` characters."""
+    return escape_line(_CITATION_MARK.sub("", _LIST_MARKER.sub("", strip_bold(text))), max_length)
 
 
 def escape_place(title: str, locator: str, length: int = _LABEL_LENGTH) -> str:
@@ -191,7 +193,7 @@ def citation_link(cited: Citation, anchor: str, text: str, number: str = "") -> 
     if (name := format_location(cited.location)) not in ("", cited.title):
         shown = f"{shown} · {escape_line(name, 120)}"
     if cited.quote:
-        shown = f"{shown}: “{escape_line(cited.quote, _TOOLTIP_LENGTH)}”"
+        shown = f"{shown}: “{escape_line(cited.readable_quote, _TOOLTIP_LENGTH)}”"
     return f'[{text}](#cite-{anchor}-{number or cited.n} "{shown}")'
 
 

@@ -13,9 +13,9 @@ from crag.errors import CragError
 from crag.inspection.run_labels import STRENGTH_BADGES, VERDICT_BADGES
 from crag.runs.trace import Trace
 from crag.text.formatting import format_date
-from crag.text.language import is_table_row
+from crag.text.tables import find_columns
 from crag.translation import N_, _, translate_text
-from crag.types import HEADING_SEPARATOR, Passage, Ruling, Source, Strip, Verdict
+from crag.types import Passage, Ruling, Source, Strip, Verdict
 from pages.parts import labels, markdown, notes, page_view, pins
 from pages.parts.components import draw_page_picture
 from pages.parts.services import application
@@ -284,14 +284,13 @@ def _draw_passage_text(view: SourceView, passage: Passage, cut: Sequence[Strip])
     before, found, after = passage.context.partition(passage.text)
     if not found:
         before, after = "", ""
+    columns = find_columns(passage, passage.text)
     if before.strip():
-        st.markdown(markdown.escape_passage(before[-_CONTEXT_LENGTH:], style=_CONTEXT_STYLE))
-    last = passage.heading.rpartition(HEADING_SEPARATOR)[2]
-    columns = last if is_table_row(last) else ""
+        st.markdown(markdown.escape_passage(before[-_CONTEXT_LENGTH:], style=_CONTEXT_STYLE, columns=columns))
     if cut:
         for strip in cut:
-            st.markdown(strip_markdown(strip, view.quote, columns=columns))
+            st.markdown(strip_markdown(strip, view.quote, columns=find_columns(passage, strip.text)))
     else:
         st.markdown(markdown.escape_passage(passage.text, view.quote, columns=columns))
     if after.strip():
-        st.markdown(markdown.escape_passage(after[:_CONTEXT_LENGTH], style=_CONTEXT_STYLE))
+        st.markdown(markdown.escape_passage(after[:_CONTEXT_LENGTH], style=_CONTEXT_STYLE, columns=columns))

@@ -55,7 +55,7 @@ def _draw_answer(trace: Trace) -> None:
 
 def _draw_source(cited: Citation) -> None:
     place = markdown.escape_line(format_place(cited.title, cited.locator))
-    quote = f": “{markdown.escape_line(cited.quote)}”" if cited.quote.strip() else ""
+    quote = f": “{markdown.escape_line(cited.readable_quote)}”" if cited.quote.strip() else ""
     st.caption(f"{cited.n} {place}{quote}")
 
 

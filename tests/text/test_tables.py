@@ -5,10 +5,13 @@ import pytest
 from crag.text.tables import (
     explains_code,
     find_column_names,
+    find_columns,
     is_total_row,
+    label_row,
     label_table_rows,
     trim_row,
 )
+from tests.doubles.engine import passage
 
 
 @pytest.mark.parametrize(
@@ -51,6 +54,38 @@ def test_the_column_names_may_be_in_another_part_of_the_passage():
     whole = ["Item | Price", "Rope | 4", "Clamp | 12"]
     assert label_table_rows(["Clamp | 12"], "", whole) == ["Item: Clamp | Price: 12"]
     assert find_column_names(whole) == ["Item | Price"]
+
+
+PLAN = "Training plan.\nweek | km | day\n11 | 40 | Mon\n12 | 41.5 | Tue"
+
+
+@pytest.mark.parametrize(
+    ("row", "heading", "text", "labelled"),
+    [
+        ("12 | 41.5 | Tue", "", PLAN, "week: 12 — km: 41.5 — day: Tue"),
+        ("12 | 41.5 | Tue", "Plan › week | km | day", "12 | 41.5 | Tue", "week: 12 — km: 41.5 — day: Tue"),
+        ("12 | 41.5 | Tue", "", "12 | 41.5 | Tue", ""),
+        ("Training plan.", "", PLAN, ""),
+    ],
+)
+def test_a_quoted_row_is_read_with_the_names_of_its_columns(row, heading, text, labelled):
+    assert label_row(row, passage(1, text, heading=heading)) == labelled
+
+
+@pytest.mark.parametrize(
+    ("part", "columns"),
+    [
+        ("12 | 41.5 | Tue", "week | km | day"),
+        (PLAN, ""),
+        ("Training plan.", ""),
+        ("week | km | day\n11 | 40 | Mon", ""),
+    ],
+)
+def test_a_part_of_a_table_is_shown_below_its_columns(part, columns):
+    assert find_columns(passage(1, PLAN), part) == columns
+    assert find_columns(passage(1, part, heading="Plan › week | km | day"), "12 | 41.5 | Tue") == (
+        "week | km | day" if "12" in part else ""
+    )
 
 
 @pytest.mark.parametrize(

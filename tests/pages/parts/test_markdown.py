@@ -209,6 +209,12 @@ def test_rows_of_a_passage_are_a_table():
     ]
     below = markdown.escape_passage("a1 | 1\n| b | 2 |", columns="Name | Cost")
     assert below.split("\n")[0] == "| Name | Cost |"
+    assert markdown.escape_passage("a1 | 1", columns="Name | Cost").split("\n") == [
+        "| Name | Cost |",
+        "| --- | --- |",
+        "| a1 | 1 |",
+    ]
+    assert markdown.escape_passage("a1 | 1", columns="Name") == r"a1 \| 1"
     assert markdown.escape_passage("a1 | 1\n| b | 2 |", columns="Name").split("\n")[0] == "|  |  |"
     assert markdown.escape_passage("a1 | 1\n| b | 2 |").split("\n") == [
         "|  |  |",
