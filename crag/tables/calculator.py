@@ -28,6 +28,7 @@ from crag.tables.question_kinds import (
     may_be_about,
 )
 from crag.tables.questions import write_queries, write_query
+from crag.tables.units import asks_by_unit
 from crag.text.language import detect_language
 from crag.text.tables import is_wide_row
 from crag.types import Passage, Statement, TableResult, WrittenLanguage
@@ -47,7 +48,7 @@ class TableCalculator:
 
     def is_calculation(self, question: str) -> bool:
         """See `Calculator`."""
-        return _asks_for_computation(question) or is_lookup_question(question)
+        return _asks_for_computation(question) or is_lookup_question(question) or asks_by_unit(question)
 
     def calculate(
         self,
@@ -74,6 +75,7 @@ class TableCalculator:
                 results = [run_query(query.sql, tables, stop) for query in queries]
                 if len({(result.columns, result.rows) for result in results}) == 1:
                     found = _describe(queries[0], results[0], queries[0].table, language)
+                    is_wanted |= asks_by_unit(question)
                     return found if is_wanted or (found and _is_computed(queries[0], found)) else None
             is_meant = accept_uncertain or is_plain_calculation(question)
             may_be_meant = is_table_question(question) and may_be_about(question, tables)

@@ -293,7 +293,10 @@ def _list_rows(words: dict[str, str], query: TableQuery | None, result: QueryRes
             for column, named, cell in zip(columns, is_named, cells, strict=True)
         ]
         behind = " — " if any(is_named[1:]) else words["pair"]
-        parts.append(cells[0] if len(row) == 1 else f"{cells[0]}{behind}{', '.join(shown[1:])}")
+        first = columns[0]
+        is_row_number = query is not None and first is not None and is_numbering(query.table, first)
+        label = f"{first.name} {cells[0]}".strip() if first and is_row_number else cells[0]
+        parts.append(cells[0] if len(row) == 1 else f"{label}{behind}{', '.join(shown[1:])}")
     if result.total_rows > len(parts):
         parts.append(words["more"].format(count=f"{result.total_rows - len(parts):,}"))
     return words["join"].join(parts) + words["end"]

@@ -14,6 +14,7 @@ from crag.tables.data_table import DataTable, TableColumn
 from crag.tables.extremes import write_extreme
 from crag.tables.query_scope import AGGREGATES, QueryKind, QueryScope, TableQuery, is_rate
 from crag.tables.table_reading import Operation, TableReading, find_operations, only_one
+from crag.tables.units import asks_by_unit
 from crag.tables.wording import has_words, word_pattern
 from crag.text.table_headers import names_period
 
@@ -130,25 +131,37 @@ class _QueryWriter(QueryScope):
         """Count rows, or the different values of a column, or add up a column that counts things."""
         asked, measure = self.asked, self._measure_counted()
         if self._is_value_counted() and not measure:
-            quantity = only_one([one for one in asked.numbers if has_words(one.name, "columns", "quantity")])
-            if quantity:
-                return self.query("sum", f"sum({quantity.quoted}) AS sum", measure=quantity)
-            if asked.is_about_people or asked.label in asked.named:
-                return self._count_rows()
-            return self._count_events() if not asked.rest else None
+            return self._count_named_value()
+        if any(map(self._is_counted, asked.numberings)):
+            return self._count_rows() if self._may_count_rows() else None
         if counted := self._counted_column():
             return self._count_distinct(counted)
         if measure:
             if asked.rest and not self.group():
                 return None
             return self._write_filter() if asked.label in asked.values else self._write_aggregate("sum")
-        if asked.rest or self.may_be_several():
+        if not self._may_count_rows():
             return None
         if not asked.names_rows:
             return self._count_events() if asked.values else None
         if asked.label.kind == "text" and not asked.is_label_unique and asked.label in asked.named:
             return self._count_distinct(asked.label)
         return self._count_rows()
+
+    def _may_count_rows(self) -> bool:
+        """Return whether rows are counted: what is counted is described by one row each, and is no unit of figures."""
+        asked = self.asked
+        is_unit = asks_by_unit(asked.question) and not asked.is_about_people
+        return not (asked.rest or self.may_be_several() or is_unit)
+
+    def _count_named_value(self) -> TableQuery | None:
+        asked = self.asked
+        quantity = only_one([one for one in asked.numbers if has_words(one.name, "columns", "quantity")])
+        if quantity:
+            return self.query("sum", f"sum({quantity.quoted}) AS sum", measure=quantity)
+        if asked.is_about_people or asked.label in asked.named:
+            return self._count_rows()
+        return self._count_events() if not asked.rest else None
 
     def _count_rows(self) -> TableQuery:
         if not (group := self.group()):

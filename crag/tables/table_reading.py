@@ -14,7 +14,8 @@ from crag.tables.comparisons import find_comparisons
 from crag.tables.data_table import DataTable, TableColumn
 from crag.tables.marked_question import MarkedQuestion
 from crag.tables.periods import Period, find_periods, is_whole_year, read_period
-from crag.tables.value_mentions import ValueMentions, bare_name
+from crag.tables.units import repeat_column_units
+from crag.tables.value_mentions import ValueMentions, bare_name, name_stem
 from crag.tables.wording import WORDS, has_words, whole_words, word_pattern
 from crag.text.language import extract_terms, find_tokens, is_cjk
 from crag.text.table_headers import CAPTION_SEPARATOR, names_period
@@ -58,11 +59,11 @@ class TableReading:
     """
 
     def __init__(self, question: str, table: DataTable) -> None:
-        self.question = question = _repeat_column_periods(question, table)
+        self.question = question = repeat_column_units(_repeat_column_periods(question, table), table)
         self.table = table
         self._text = MarkedQuestion(question)
         self.numberings = [one for one in table.columns if is_numbering(table, one)]
-        self.label = self._find_label()
+        self.label = self._find_numbered_label() or self._find_label()
         self.comparisons = find_comparisons(question)
         self._is_date_guessed = False
         self._take_whole_title()
@@ -99,6 +100,18 @@ class TableReading:
         self._use_frame()
         self.rest = self._find_rest()
         self.matches = self._text.matches
+
+    def _find_numbered_label(self) -> TableColumn | None:
+        """Return the column of row numbers by which the question names a row: “week 7”, “7주차”, “第7周”."""
+        for column in self.numberings:
+            name = bare_name(column)
+            before, after = r"\d\s?" if name and is_cjk(name) else "$^", r" (?:no\.? ?|# ?)?\d"
+            if name and re.search(
+                rf"{before}{name_stem(name)}|\b{re.escape(name)}{after}", self.question, re.IGNORECASE
+            ):
+                self.numberings.remove(column)
+                return column
+        return None
 
     def _find_label(self) -> TableColumn:
         """Return the column that identifies rows: the first that is not a row number; a name rather than a code."""

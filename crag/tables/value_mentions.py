@@ -132,7 +132,7 @@ class ValueMentions:
             if not text.isdigit() or is_year or len(text) > _MAX_SHORT_NUMBER:
                 yield _value_pattern(text), value, False
             elif column.unit or is_cjk(column.name):
-                yield rf"(?<!\d){text}\s?{re.escape(column.unit) or name}", value, True
+                yield rf"第?(?<!\d){text}\s?(?:{re.escape(column.unit) or name_stem(bare_name(column))})", value, True
             elif name:
                 yield rf"\b{name} (?:no\.? ?|# ?)?{text}(?!\d)", value, True
 
@@ -198,6 +198,13 @@ class ValueMentions:
 def bare_name(column: TableColumn) -> str:
     """Return the name of a column without brackets and currency."""
     return _CURRENCY.sub("", _IN_BRACKETS.sub("", column.name)).strip()
+
+
+def name_stem(name: str) -> str:
+    """Return a pattern for a name with or without its ending: 周 for 周次."""
+    return (
+        f"{re.escape(name[:1])}{re.escape(name[1:-1])}(?:{re.escape(name[-1:])})?" if len(name) > 1 else re.escape(name)
+    )
 
 
 def _names_measure(word: str) -> bool:
