@@ -17,7 +17,7 @@ from crag.text.coverage import (
     is_complete,
 )
 from crag.text.formatting import quote_words
-from crag.text.language import detect_language, extract_terms, is_heading_above, strip_list_mark
+from crag.text.language import detect_language, extract_terms, is_heading_above, is_table_row, strip_list_mark
 from crag.text.opening_hours import name_hours_asked_for
 from crag.text.questions import (
     FRAME_TERMS,
@@ -30,7 +30,7 @@ from crag.text.questions import (
 from crag.text.relevance_features import TokenizedText, tokenize_text
 from crag.text.relevance_scores import fitted_thresholds, score_passages, weights_fingerprint
 from crag.text.stated_values import may_hold_value
-from crag.text.tables import explains_code, label_table_rows, names_cell
+from crag.text.tables import explains_code, label_table_rows, names_cell, table_cells
 from crag.text.topics import find_topics, holds_topic
 from crag.translation import N_
 from crag.types import Grade, Passage, Thresholds, VerdictWord
@@ -42,11 +42,16 @@ _WEAK_TERMS = FRAME_TERMS | frozenset(extract_terms("work contain include"))
 
 
 def explain_grade(
-    question: AnalyzedQuestion, passage: TokenizedText, verdict: VerdictWord, gaps: Gaps | None = None
+    question: AnalyzedQuestion,
+    passage: TokenizedText,
+    verdict: VerdictWord,
+    gaps: Gaps | None = None,
+    heading: str = "",
 ) -> str:
     """Return a short sentence on what the passage covers and lacks.
 
-    `gaps` is what the best sentence of a relevant passage lacks for a complete answer.
+    `gaps` is what the best sentence of a relevant passage lacks for a complete answer. `heading` may end with the
+    names of columns.
     """
     every_topic = find_topics(question)
     asked = [topic for topic in every_topic if not _WEAK_TERMS.issuperset(topic[1])] or every_topic
@@ -63,8 +68,9 @@ def explain_grade(
     sentence = ""
     reason = N_("Mentions {held}, but not {missing}.") if missing else N_("Mentions {held}, but no answer was found.")
     if verdict == "relevant" or (verdict == "ambiguous" and not missing):
-        statement = _find_statement(question, passage)
-        sentence = shorten_reason(strip_list_mark(statement.text)).rstrip(".。")
+        statement = _find_statement(question, passage, heading)
+        said = " — ".join(table_cells(statement.text)) if is_table_row(statement.text) else statement.text
+        sentence = shorten_reason(strip_list_mark(said)).rstrip(".。")
         missing = _merge_phrases(question.text, [*gaps.names, *_name_words(gaps.words)]) if gaps else []
         is_open = gaps is not None and gaps.value and not may_hold_value(question, statement.text)
         reason = N_("Says “{sentence}”, but not what is asked.") if is_open else N_("Says “{sentence}”.")
@@ -87,9 +93,9 @@ def _merge_phrases(text: str, words: Sequence[str]) -> list[str]:
     return phrases
 
 
-def _find_statement(question: AnalyzedQuestion, passage: TokenizedText) -> Quotation:
+def _find_statement(question: AnalyzedQuestion, passage: TokenizedText, heading: str) -> Quotation:
     """Return the sentence or row that lacks least of an answer; a heading or the names of columns state nothing."""
-    lines = label_table_rows(passage.sentences)
+    lines = label_table_rows(passage.sentences, heading)
     stating = [at for at, (line, below) in enumerate(pairwise([*lines, ""])) if not is_heading_above(line, below)]
 
     def quote(at: int) -> Quotation:
@@ -144,7 +150,7 @@ class BuiltinGrader:
         found = False
         for index, (score, reading) in enumerate(zip(scores, readings, strict=True)):
             stop.check()
-            complete = None
+            heading, complete = passages[index].heading, None
             if not found:  # one complete passage is enough
                 complete = self._is_complete(asked, score, reading)
                 score = max(score, self._least_score(asked, score, texts[index])) if complete else score
@@ -152,8 +158,8 @@ class BuiltinGrader:
                 found = complete is True
             if explains_code(question, texts[index]):
                 score = max(score, self.thresholds.lower)
-            gaps = self._find_gaps(asked, reading) if complete is False else None
-            reason = explain_grade(asked, reading, self.thresholds.verdict_for(score), gaps)
+            gaps = self._find_gaps(asked, reading, heading) if complete is False else None
+            reason = explain_grade(asked, reading, self.thresholds.verdict_for(score), gaps, heading)
             yield index, Grade(score, reason, complete=complete)
 
     def _is_complete(self, question: AnalyzedQuestion, score: float, passage: TokenizedText) -> bool:
@@ -170,6 +176,6 @@ class BuiltinGrader:
         is_certain = is_certain or all(topic in text for topic, _ in find_topics(question))
         return self.thresholds.upper if is_certain else self.thresholds.lower
 
-    def _find_gaps(self, question: AnalyzedQuestion, passage: TokenizedText) -> Gaps | None:
+    def _find_gaps(self, question: AnalyzedQuestion, passage: TokenizedText, heading: str) -> Gaps | None:
         """Return what the sentence that lacks least lacks of an answer; None if nothing."""
-        return find_gaps(question, _find_statement(question, passage), self._embedder) or None
+        return find_gaps(question, _find_statement(question, passage, heading), self._embedder) or None

@@ -194,6 +194,14 @@ def test_a_relevant_passage_is_complete_if_it_states_everything_asked(
     assert {other.complete for other in others} == {None}
 
 
+def test_the_reason_quotes_a_row_with_the_names_of_its_columns(embedder: Embedder) -> None:
+    rows = "Odby | 41.5 | Ann Moor\nVarn | 38 | Ben Ash"
+    held = [replace(passages((rows,))[0], heading="Sites › Site | Area | Manager")]
+    grader = BuiltinGrader(embedder, CountedTermStatistics((rows,)))
+    ((_, grade),) = grader.grade("Who is the manager of the Odby site?", held, Cancellation())
+    assert grade.reason.startswith("Says “Site: Odby — Area: 41.5 — Manager: Ann Moor”")
+
+
 def test_the_reason_for_a_korean_question_without_spaces_quotes_the_passage(embedder: Embedder) -> None:
     texts = ("5월 매출은 3억 원이다.", "모임은 화요일에 한다.")
     held, _ = grade(embedder, "5월매출얼마", texts)
