@@ -7,10 +7,10 @@ from dataclasses import replace
 from crag.events import AnswerWritten, EngineOpened, RunEnded, TableQueried
 from crag.sharing.conversation_document import read_conversation, read_run
 from crag.sharing.html_page import render_answer, render_conversation_page, render_run_page
-from crag.sharing.markdown import write_markdown
+from crag.sharing.markdown import write_markdown, write_source_item
 from crag.text.sanitization import WORD_JOINER
 from crag.translation import use_language
-from crag.types import ModelCall, Prompt, TableResult
+from crag.types import Citation, ModelCall, Prompt, TableResult
 from tests.sharing.conftest import shown
 
 
@@ -130,10 +130,10 @@ def headings(text):
     return [tokens[index + 1].content for index, token in enumerate(tokens) if token.type == "heading_open"]
 
 
-def page_quoting(original, quote):
+def page_quoting(original, quote, row=""):
     run, _ = read_run(original.house.database, shown(original, 1))
     events = [
-        replace(one, citations=tuple(replace(cited, quote=quote) for cited in one.citations))
+        replace(one, citations=tuple(replace(cited, quote=quote, row=row) for cited in one.citations))
         if isinstance(one, AnswerWritten)
         else one
         for one in run.events
@@ -144,6 +144,13 @@ def page_quoting(original, quote):
 
 def test_a_quote_that_its_passage_no_longer_holds_is_shown_alone(original):
     assert "<mark>Gone since.</mark>" in page_quoting(original, "Gone since.")
+
+
+def test_a_quoted_row_is_shown_with_the_names_of_its_columns(original):
+    row = "week: 12 — km: 41.5"
+    assert f"<mark>{row}</mark>" in page_quoting(original, "12 | 41.5", row)
+    cited = Citation(1, 1, "s1", "plan.csv", "plan.csv", None, "12 | 41.5", "library", row=row)
+    assert write_source_item(cited).replace("\\", "").endswith(f"> {row}")
 
 
 def test_without_a_quote_the_whole_passage_is_shown(original):
