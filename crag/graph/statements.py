@@ -139,23 +139,26 @@ def contradicts(first: str, second: str) -> bool:
 
 def _reverses_direction(first: str, second: str, direction: re.Pattern[str], opposite: re.Pattern[str]) -> bool:
     """Return whether a direction in the first sentence is reversed in the second."""
-    return any(
-        _count_shared_terms(near, opposite, second) > _count_shared_terms(near, direction, second)
-        for near in (_terms_near(first, match) for match in direction.finditer(first))
-    )
+    if not (stated := _terms_near_each(first, direction)):
+        return False
+    reversed_, kept = _terms_near_each(second, opposite), _terms_near_each(second, direction)
+    return any(_count_shared(near, reversed_) > _count_shared(near, kept) for near in stated)
 
 
-def _count_shared_terms(near: set[str], direction: re.Pattern[str], text: str) -> int:
-    """Return the largest number of these terms near any one word of this direction."""
-    return max((len(near & _terms_near(text, match)) for match in direction.finditer(text)), default=0)
+def _count_shared(near: frozenset[str], others: Iterable[frozenset[str]]) -> int:
+    """Return the largest number of these terms that any one of the others shares."""
+    return max((len(near & other) for other in others), default=0)
 
 
-def _terms_near(text: str, match: re.Match[str]) -> set[str]:
+def _terms_near_each(text: str, direction: re.Pattern[str]) -> set[frozenset[str]]:
+    """Return the terms next to each word of a direction."""
+    return {_terms_near(text, match) for match in direction.finditer(text)}
+
+
+def _terms_near(text: str, match: re.Match[str]) -> frozenset[str]:
     before = extract_terms(text[max(0, match.start() - _CONTEXT_CHARACTERS) : match.start()])
-    return {
-        *before[-_CONTEXT_TERMS:],
-        *extract_terms(text[match.end() : match.end() + _CONTEXT_CHARACTERS])[:_CONTEXT_TERMS],
-    }
+    after = extract_terms(text[match.end() : match.end() + _CONTEXT_CHARACTERS])
+    return frozenset((*before[-_CONTEXT_TERMS:], *after[:_CONTEXT_TERMS]))
 
 
 def _negates_statement(negated: list[set[str]], also_negated: list[set[str]], text: str) -> bool:
