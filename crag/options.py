@@ -149,7 +149,7 @@ def load_changes(text: str) -> dict[str, Any]:
     """Parse changes from JSON. Entries that this version does not know or cannot interpret are dropped."""
     try:
         written = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     named = written if isinstance(written, dict) else {}
     thawed = {name: _from_json_value(name, value) for name, value in named.items() if name in list_option_names()}

@@ -167,10 +167,10 @@ def choose_identifying_phrase(passage: Passage, quote: str) -> str:
     The longest is taken because short sentences occur everywhere. Documents are never split within a sentence, except
     one that exceeds the passage size. If all sentences are that long, the beginning of the passage is returned.
     """
-    candidates = [" ".join(sentence.split()) for sentence in (quote, *split_sentences(passage.text))]
-    fitting = [one for one in candidates if len(one) <= _MAX_PHRASE_LENGTH and contains_phrase(passage.text, one)]
-    if fitting:
-        return fitting[0] if fitting[0] == candidates[0] else max(fitting, key=len)
+    cited, *others = (" ".join(sentence.split()) for sentence in (quote, *split_sentences(passage.text)))
+    for phrase in (cited, *sorted(others, key=len, reverse=True)):
+        if len(phrase) <= _MAX_PHRASE_LENGTH and contains_phrase(passage.text, phrase):
+            return phrase
     beginning = " ".join(passage.text.split())[:_MAX_PHRASE_LENGTH]
     return beginning.rpartition(" ")[0] or beginning
 

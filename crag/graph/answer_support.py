@@ -132,11 +132,13 @@ def check_sentences(text: str, knowledge: Sequence[Knowledge]) -> tuple[Support,
     sources = {item.n: parse_source(item) for item in knowledge}
     variants = TermVariants(frozenset[str]().union(*(source.all_terms for source in sources.values())))
     titles = {item.passage.title for item in knowledge}
-    return tuple(
-        _sentence_support(sentence, sources, variants)
+    claims = [
+        sentence
         for sentence in _claiming_sentences(answer_sentences(text))
         if not (_MARKED_HEADING.fullmatch(sentence) and sentence.strip().strip("#*: ") in titles)
-    )
+    ]
+    support = {sentence: _sentence_support(sentence, sources, variants) for sentence in dict.fromkeys(claims)}
+    return tuple(support[sentence] for sentence in claims)
 
 
 def _claiming_sentences(said: Sequence[str]) -> Iterable[str]:
@@ -222,23 +224,24 @@ def _support_strength(statement: AnswerStatement, sources: Sequence[SourceText])
 
 def _best_coverage(statement: AnswerStatement, sources: Sequence[SourceText]) -> float:
     """Return the share covered by a few places: one more than there are sources, each of two adjacent sentences."""
-    windows = [window for source in sources for window in source.windows]
     held = frozenset[str]()
     for _ in range(len(sources) + 1):
-        held |= max(windows, key=lambda window: statement.covered_share(held | window))
-    return statement.covered_share(held)
+        found = (statement.best_place(source.window_bits, besides=held)[1] for source in sources)
+        held |= max(found, key=statement.weigh)
+    return statement.weigh(held)
 
 
 def _nearest_sentence(statement: AnswerStatement, sources: Iterable[SourceText]) -> SourceSentence:
     """Return the sentence that covers most of the statement; the shortest one on a tie."""
-    sentences = (unit for source in sources for unit in source.sentences)
-    return max(sentences, key=lambda unit: (statement.covered_share(unit.term_set), -len(unit.terms)))
+    found = [(source, *statement.best_place(source.sentence_bits)) for source in sources]
+    nearest = ((source.by_length[place], statement.weigh(covered)) for source, place, covered in found)
+    return max(nearest, key=lambda one: (one[1], -len(one[0].terms)))[0]
 
 
 def _states_unknown_fact(statement: AnswerStatement, sources: Sequence[SourceText]) -> bool:
     """Return whether the sentence states a figure, month or name that its sources do not contain."""
     known = frozenset[str]().union(*(source.figures for source in sources))
-    known_months = frozenset[str]().union(*(extract_months(source.text) for source in sources)) or known
+    known_months = frozenset[str]().union(*(source.months for source in sources)) or known
     if extract_figures(statement.text) - known or extract_months(statement.text) - known_months:
         return True
     held = frozenset[str]().union(*(source.all_terms for source in sources))

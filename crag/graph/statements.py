@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from crag.text.citation_marks import escape_brackets, strip_bold
 from crag.text.figures import allowed_figures, normalize_figures
@@ -135,23 +139,26 @@ def contradicts(first: str, second: str) -> bool:
 
 def _reverses_direction(first: str, second: str, direction: re.Pattern[str], opposite: re.Pattern[str]) -> bool:
     """Return whether a direction in the first sentence is reversed in the second."""
-    return any(
-        _count_shared_terms(near, opposite, second) > _count_shared_terms(near, direction, second)
-        for near in (_terms_near(first, match) for match in direction.finditer(first))
-    )
+    if not (stated := _terms_near_each(first, direction)):
+        return False
+    reversed_, kept = _terms_near_each(second, opposite), _terms_near_each(second, direction)
+    return any(_count_shared(near, reversed_) > _count_shared(near, kept) for near in stated)
 
 
-def _count_shared_terms(near: set[str], direction: re.Pattern[str], text: str) -> int:
-    """Return the largest number of these terms near any one word of this direction."""
-    return max((len(near & _terms_near(text, match)) for match in direction.finditer(text)), default=0)
+def _count_shared(near: frozenset[str], others: Iterable[frozenset[str]]) -> int:
+    """Return the largest number of these terms that any one of the others shares."""
+    return max((len(near & other) for other in others), default=0)
 
 
-def _terms_near(text: str, match: re.Match[str]) -> set[str]:
+def _terms_near_each(text: str, direction: re.Pattern[str]) -> set[frozenset[str]]:
+    """Return the terms next to each word of a direction."""
+    return {_terms_near(text, match) for match in direction.finditer(text)}
+
+
+def _terms_near(text: str, match: re.Match[str]) -> frozenset[str]:
     before = extract_terms(text[max(0, match.start() - _CONTEXT_CHARACTERS) : match.start()])
-    return {
-        *before[-_CONTEXT_TERMS:],
-        *extract_terms(text[match.end() : match.end() + _CONTEXT_CHARACTERS])[:_CONTEXT_TERMS],
-    }
+    after = extract_terms(text[match.end() : match.end() + _CONTEXT_CHARACTERS])
+    return frozenset((*before[-_CONTEXT_TERMS:], *after[:_CONTEXT_TERMS]))
 
 
 def _negates_statement(negated: list[set[str]], also_negated: list[set[str]], text: str) -> bool:
@@ -174,7 +181,6 @@ def _negation_scopes(text: str) -> list[set[str]]:
     return found + ([{_KOREAN_NEGATION_MARK}] if _KOREAN_NEGATION.search(text) else [])
 
 
-_WINDOW_SENTENCES = 2
 _LABEL = lazy_regex(r"\s*(?:[-*]\s+)?\*\*([^*]+)\*\*:?\s+")  # the heading of a section before its sentence
 _LABELLED_CELLS = 2
 _MIN_SIMILARITY = 0.9
@@ -237,12 +243,36 @@ class SourceText:
         return comparable_language(self.text)
 
     @cached_property
-    def windows(self) -> list[frozenset[str]]:
-        """The terms of each two adjacent sentences, with the title: a pronoun refers to the sentence before."""
-        return [
-            self.around.union(*(sentence.term_set for sentence in self.sentences[start : start + _WINDOW_SENTENCES]))
-            for start in range(max(1, len(self.sentences) - _WINDOW_SENTENCES + 1))
-        ]
+    def months(self) -> frozenset[str]:
+        """The number of every month that the text or its title names."""
+        return extract_months(self.text)
+
+    @cached_property
+    def by_length(self) -> list[SourceSentence]:
+        """The sentences, those with the fewest terms first."""
+        return sorted(self.sentences, key=lambda sentence: len(sentence.terms))
+
+    @cached_property
+    def sentence_bits(self) -> dict[str, int]:
+        """For each term, one bit for each sentence of `by_length` that contains it."""
+        return _term_bits(self.by_length)
+
+    @cached_property
+    def window_bits(self) -> dict[str, int]:
+        """For each term, one bit for each two adjacent sentences that contain it; the title is part of all.
+
+        They count together, because a pronoun refers to the sentence before.
+        """
+        bits = {term: places | places >> 1 for term, places in _term_bits(self.sentences).items()}
+        return bits | dict.fromkeys(self.around, (1 << len(self.sentences)) - 1)
+
+
+def _term_bits(sentences: Iterable[SourceSentence]) -> dict[str, int]:
+    found = defaultdict[str, int](int)
+    for place, sentence in enumerate(sentences):
+        for term in sentence.term_set:
+            found[term] |= 1 << place
+    return found
 
 
 @dataclass(frozen=True)
@@ -259,17 +289,46 @@ class AnswerStatement:
         return comparable_language(self.text)
 
     @cached_property
-    def weights(self) -> list[float]:
-        """One weight per word; text without spaces weighs as many words as it has pairs of characters."""
-        return [max(1.0, len(parts) / 2) if is_cjk("".join(parts)) else 1.0 for parts in self.words]
+    def weights(self) -> dict[str, float]:
+        """The weight of each term: 1 per word; text without spaces counts as a word per pair of characters."""
+        found = defaultdict[str, float](float)
+        for parts in self.words:
+            weight = max(1.0, len(parts) / 2) if is_cjk("".join(parts)) else 1.0
+            for term in parts:
+                found[term] += weight / len(parts)
+        return found
+
+    @cached_property
+    def _whole_weight(self) -> float:
+        return math.fsum(self.weights.values()) or 1.0
 
     def covered_share(self, terms: frozenset[str]) -> float:
-        """Return the share of the sentence that these terms cover, in 0..1."""
-        shares = (
-            weight * sum(not self.variants[term].isdisjoint(terms) for term in parts) / len(parts)
-            for parts, weight in zip(self.words, self.weights, strict=True)
-        )
-        return sum(shares) / (sum(self.weights) or 1.0)
+        """Return the share of the sentence that the terms of a text cover, in 0..1."""
+        return self.weigh(term for term, variants in self.variants.items() if not variants.isdisjoint(terms))
+
+    def weigh(self, covered: Iterable[str]) -> float:
+        """Return the share of the sentence that these of its terms make up, in 0..1."""
+        return math.fsum(map(self.weights.__getitem__, covered)) / self._whole_weight
+
+    def best_place(self, bits: Mapping[str, int], besides: frozenset[str] = frozenset()) -> tuple[int, frozenset[str]]:
+        """Return the place that covers most of the sentence besides some terms, and the terms that it covers.
+
+        `bits` has for each term one bit for each place that contains it. The first place wins a tie. Places that cover
+        the same are compared once, since there may be thousands.
+        """
+        holders = {term: self._places(term, bits) for term in self.variants if term not in besides}
+        weights = {-1: 0.0}  # all places, not yet told apart
+        for term, holding in holders.items():
+            inside = {places & holding: weight + self.weights[term] for places, weight in weights.items()}
+            outside = {places & ~holding: weight for places, weight in weights.items()}
+            weights = inside | outside
+            weights.pop(0, None)
+        best = max(weights, key=lambda places: (weights[places], -(places & -places)))
+        place = (best & -best).bit_length() - 1
+        return place, frozenset(term for term, holding in holders.items() if holding >> place & 1)
+
+    def _places(self, term: str, bits: Mapping[str, int]) -> int:
+        return reduce(or_, (bits.get(variant, 0) for variant in self.variants[term]), 0)
 
 
 class TermVariants:

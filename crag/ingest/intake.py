@@ -17,7 +17,7 @@ from crag.errors import SourceRefused
 from crag.ingest.folder_watch import open_below
 from crag.ingest.http_response import FetchResult
 from crag.ingest.parse.child_process import ChildProcess, child_failure, kill_after, run_child
-from crag.ingest.parse.document import Document, ParseLimits
+from crag.ingest.parse.document import ParseLimits
 from crag.ingest.parse.formats import READABLE_SUFFIXES
 from crag.ingest.reader import RawDocument
 from crag.ingest.site import CrawledPage, SiteLimits, crawl_site
@@ -58,6 +58,14 @@ def check_size(size: int, limit_bytes: int) -> None:
         )
 
 
+def file_size(path: Path) -> int:
+    """Return the size of a file in bytes; 0 if it cannot be read."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):  # ValueError: a path with NUL in it
+        return 0
+
+
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
 _DOCUMENT_MEMBERS = (b"mimetype", b"[Content_Types].xml")  # first member of e-books and Office files
 _MAX_LINE_BYTES = 1_000_000
@@ -66,15 +74,11 @@ ARCHIVE_TYPES = frozenset({"application/zip", "application/x-zip-compressed"})
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """A file in an archive: its name (for display, never used as a path), and its content or why it was refused.
-
-    `parsed` is what a short text says; None for other files.
-    """
+    """A file in an archive: its name (for display, never used as a path), and its content or why it was refused."""
 
     name: str
     data: bytes
     refused: SourceRefused | None = None
-    parsed: Document | None = None
 
 
 def is_archive(name: str, data: bytes | Path) -> bool:
@@ -120,65 +124,42 @@ def read_members(
     `only` restricts it to one member. Nothing is written to disk. Raises `SourceRefused` (`empty`, `unreachable`,
     `encrypted`, `corrupt`, `too_large`, `too_slow`) and `Stopped`.
     """
-    found, request = 0, {"only": only, "first": 0, "reads_texts": True}
-    while True:
-        try:
-            for member in _run_archive_child(data, limits, stop, request):
-                found += 1
-                yield member
-            break
-        except _ChildEnded as ended:
-            if not request["reads_texts"]:
-                raise ended.refusal from None
-            request |= {"first": found, "reads_texts": False}  # a text may have ended it, which its own process reports
+    found = False
+    with run_child("crag.ingest.parse.archive_child", {"only": only}, data, limits, stop) as child:
+        while (member := _next_member(child, limits, stop)) is not None:
+            found = True
+            yield member
     if not found and only is not None:
         raise missing_member_refusal()
     if not found:
         raise SourceRefused("empty", "This archive contains no files.")
 
 
-class _ChildEnded(Exception):
-    """The child that unpacks an archive ended before the archive did; `refusal` says why."""
-
-    def __init__(self, refusal: SourceRefused) -> None:
-        super().__init__(refusal)
-        self.refusal = refusal
-
-
-def _run_archive_child(
-    data: bytes | Path, limits: ParseLimits, stop: Cancellation, request: dict[str, Any]
-) -> Iterator[ArchiveMember]:
-    with run_child("crag.ingest.parse.archive_child", request, data, limits, stop) as child:
-        while (member := _next_member(child, limits, stop)) is not None:
-            yield member
-
-
 def _next_member(child: ChildProcess, limits: ParseLimits, stop: Cancellation) -> ArchiveMember | None:
-    """Return the next member, or None at the end. Raises `_ChildEnded`."""
+    """Return the next member, or None at the end. Raises `SourceRefused`, `Stopped`."""
     assert child.stdout  # noqa: S101 — opened as a pipe
     with kill_after(child, limits.seconds) as late:
-        reply, data, parsed = _read_message(child.stdout, limits)
+        reply, data = _read_message(child.stdout, limits)
     stop.check()
     if "member" in reply:
-        refused = SourceRefused(*reply["refused"]) if "refused" in reply else None
-        return ArchiveMember(reply["member"], data, refused, Document.from_json(json.loads(parsed)) if parsed else None)
+        return ArchiveMember(reply["member"], data, SourceRefused(*reply["refused"]) if "refused" in reply else None)
     if "refused" in reply:
         raise SourceRefused(*reply["refused"])
     if "end" not in reply:
-        raise _ChildEnded(child_failure(child, late.is_set(), limits))
+        raise child_failure(child, late.is_set(), limits)
     return None
 
 
-def _read_message(out: IO[bytes], limits: ParseLimits) -> tuple[dict[str, Any], bytes, bytes]:
-    """Read one JSON line from the child, the bytes of a file and those of its text; empty if the child ended."""
+def _read_message(out: IO[bytes], limits: ParseLimits) -> tuple[dict[str, Any], bytes]:
+    """Read one JSON line from the child and the bytes of a file after it; an empty message if the child ended."""
     line = out.readline(_MAX_LINE_BYTES)
     try:
         reply: dict[str, Any] = json.loads(line)
     except ValueError:
-        return {}, b"", b""
-    sizes = min(reply.get("size", 0), limits.size), min(reply.get("parsed", 0), limits.reply_bytes)
-    data, parsed = (out.read(size) for size in sizes)
-    return (reply, data, parsed) if (len(data), len(parsed)) == sizes else ({}, b"", b"")
+        return {}, b""
+    size = min(reply.get("size", 0), limits.size)
+    data = out.read(size)
+    return (reply, data) if len(data) == size else ({}, b"")
 
 
 IMPORTED_KIND = "imported"  # the kind of a source imported as passages, without its original file
@@ -370,7 +351,7 @@ def _member_input(
     """Return the input for a file of an archive. Raises `SourceRefused` if it could not be unpacked."""
     if member.refused:
         raise member.refused
-    document = RawDocument(clean_display_name(member.name), member.data, parsed=member.parsed)
+    document = RawDocument(clean_display_name(member.name), member.data)
     return SourceInput(location, location, located, collection, document, found_by)
 
 

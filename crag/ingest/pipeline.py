@@ -6,9 +6,10 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 from sqlalchemy import Connection
 
@@ -18,11 +19,11 @@ from crag.errors import ModelFault, SourceRefused
 from crag.ingest.intake import (
     IMPORTED_KIND,
     ArchiveInput,
-    ArchiveMember,
     Intake,
     SourceInput,
     can_reread,
     check_size,
+    file_size,
     is_archive,
     is_url,
     list_named_files,
@@ -31,7 +32,7 @@ from crag.ingest.intake import (
     split_member_location,
     strip_credentials,
 )
-from crag.ingest.reader import DocumentReader, RawDocument, ReadDocument
+from crag.ingest.reader import DocumentReader, RawDocument, ReadDocument, is_short_text, parse_short_texts
 from crag.ingest.site import SiteLimits
 from crag.retrieval.active_embedder import ActiveEmbedder
 from crag.retrieval.embedding_batches import embed_in_batches, passage_text
@@ -54,9 +55,26 @@ from crag.text.sanitization import clean_display_name, clean_text
 from crag.types import DEFAULT_COLLECTION, AddResult, Progress, ProgressCallback, Refusal, Source, ignore_progress
 
 _MAX_ATTEMPTS = 3
-_TEXTS_AT_ONCE = 16  # short texts of an archive in one commit
+_TEXTS_AT_ONCE = 16  # short texts in one process and one commit
 _GetInput = Callable[[ProgressCallback, Cancellation], SourceInput]
-_Member = tuple[ArchiveMember, _GetInput]  # a file in an archive, and what returns its input
+
+
+class _File(NamedTuple):
+    """A file to add: what the user named, its name and size in bytes, and what returns its input."""
+
+    asked: str
+    name: str
+    size: int
+    get: _GetInput
+
+
+class _Received(NamedTuple):
+    """A document that is to be read. `is_known` tells that the same bytes were split in another way before."""
+
+    asked: str
+    incoming: SourceInput
+    identity: SourceIdentity
+    is_known: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +155,7 @@ class IngestPipeline(UserScoped):
         except SourceRefused as error:
             yield failed_result(url, error)
             return
-        yield from self._add_input(incoming, options)
+        yield from self._add_input(incoming.asked, incoming, options)
 
     def add_site(self, url: str, limits: SiteLimits, **options: Unpack[AddOptions]) -> Iterator[AddResult]:
         """Add a page and the pages it links to on its site, or the pages of a sitemap; `progress` counts pages."""
@@ -169,31 +187,47 @@ class IngestPipeline(UserScoped):
                     archive = ArchiveInput(str(file), file, str(file.resolve()), located=True)
                     yield from self._add_archive(archive, options)
             else:
-                yield from self._add_in_parallel(group, options)
+                described = (
+                    self._describe_file(file, partial(self._intake.read_file, file), options) for file in group
+                )
+                yield from self._add_in_groups(described, options)
 
     def add_below(self, folder: Path, paths: Iterable[str], **options: Unpack[AddOptions]) -> Iterator[AddResult]:
         """Add files, and every file in archives, by their paths below a folder. Links are not followed."""
 
-        def add(path: str, stop: Cancellation) -> list[AddResult]:
-            within = options | AddOptions(stop=stop)
-            try:
-                incoming = self._intake.read_below(folder, path, self._target(options))
-            except SourceRefused as error:
-                return [failed_result(str(folder / path), error)]
-            return list(self._add_input(incoming, within))
+        def describe(path: str) -> _File:
+            return self._describe_file(folder / path, partial(self._intake.read_below, folder, path), options)
 
-        for results in map_in_order(add, paths, options.get("stop") or Cancellation()):
-            yield from results
+        yield from self._add_in_groups(map(describe, paths), options)
 
-    def _add_input(self, incoming: SourceInput, options: AddOptions) -> Iterator[AddResult]:
+    def _add_input(self, asked: str, incoming: SourceInput, options: AddOptions) -> list[AddResult]:
         """Add a document; for an archive, every file in it."""
         data = incoming.document.data
-        if is_archive(incoming.document.name, data):
-            asked = strip_credentials(incoming.asked)
-            archive = ArchiveInput(asked, data, incoming.location, located=True, found_by=incoming.found_by)
-            yield from self._add_archive(archive, options)
-        else:
-            yield self._add(incoming.asked, lambda *_: incoming, options)
+        if not is_archive(incoming.document.name, data):
+            return [self._add(asked, lambda *_: incoming, options)]
+        place = ArchiveInput(
+            strip_credentials(asked), data, incoming.location, located=True, found_by=incoming.found_by
+        )
+        return list(self._add_archive(place, options))
+
+    def _describe_file(self, path: Path, read: Callable[[str], SourceInput], options: AddOptions) -> _File:
+        return _File(str(path), path.name, file_size(path), lambda *_: read(self._target(options)))
+
+    def _add_in_groups(self, files: Iterable[_File], options: AddOptions) -> Iterator[AddResult]:
+        """Add files: some short texts at once, any other file alone; for an archive, every file in it."""
+        report, stop = _progress_and_stop(options)
+
+        def add(group: Sequence[_File], stop: Cancellation) -> list[AddResult]:
+            within = options | AddOptions(progress=report, stop=stop)
+            if len(group) > 1:
+                return self._add_together([(file.asked, file.get) for file in group], within)
+            try:
+                return self._add_input(group[0].asked, group[0].get(report, stop), within)
+            except SourceRefused as error:
+                return [failed_result(group[0].asked, error)]
+
+        for results in map_in_order(add, _group_short_texts(files), stop):
+            yield from results
 
     def add_with_reader(
         self, incoming: SourceInput, reader: DocumentReader, **options: Unpack[AddOptions]
@@ -216,31 +250,22 @@ class IngestPipeline(UserScoped):
                 results |= {source.id: self._refresh(source, options) for source in members}
         return [results[source.id] for source in chosen]
 
-    def _add_in_parallel(self, files: Iterable[Path], options: AddOptions) -> Iterator[AddResult]:
-        def add(file: Path, stop: Cancellation) -> AddResult:
-            return self.add_path(file, **(options | AddOptions(stop=stop)))
-
-        yield from map_in_order(add, files, options.get("stop") or Cancellation())
-
     def _add_archive(self, archive: ArchiveInput, options: AddOptions) -> Iterator[AddResult]:
         """Add each file in the archive, then report files added from it earlier that it no longer contains."""
         collection, (report, stop) = self._target(options), _progress_and_stop(options)
         held: set[str] = set()
         refusals: list[SourceRefused] = []
 
-        def unpack() -> Iterator[_Member]:
+        def unpack() -> Iterator[_File]:
             try:
-                yield from self._intake.unpack(archive, collection, stop)
+                for member, get in self._intake.unpack(archive, collection, stop):
+                    held.add(member_location(archive.place, member.name))
+                    asked = member_location(archive.asked, member.name)
+                    yield _File(asked, member.name, len(member.data), get)
             except SourceRefused as error:  # kept for later, so that what was unpacked before is still added
                 refusals.append(error)
 
-        def add(members: Sequence[_Member], stop: Cancellation) -> list[AddResult]:
-            held.update(member_location(archive.place, member.name) for member, _ in members)
-            inputs = [(member_location(archive.asked, member.name), get) for member, get in members]
-            return self._add_together(inputs, {"progress": report, "stop": stop})
-
-        for results in map_in_order(add, _group_short_texts(unpack()), stop):
-            yield from results
+        yield from self._add_in_groups(unpack(), {"progress": report, "stop": stop})
         if refusals:
             yield failed_result(archive.asked, refusals[0])
             return
@@ -297,39 +322,54 @@ class IngestPipeline(UserScoped):
         `read` replaces the file reader.
         """
         report, stop = _progress_and_stop(options)
-        found: list[_PreparedDocument | AddResult] = []
-        for asked, get in inputs:
-            try:
-                found.append(self._prepare(asked, get(report, stop), read or self._read, report, stop))
-            except (SourceRefused, ModelFault) as error:
-                found.append(failed_result(asked, error))
+        received = [self._receive(asked, get, report, stop) for asked, get in inputs]
+        new = [one for one in received if isinstance(one, _Received)]
+        documents = parse_short_texts([one.incoming.document for one in new], stop)
+        read_each = (
+            self._prepare(one, document, read or self._read, report, stop)
+            for one, document in zip(new, documents, strict=True)
+        )
+        found = [next(read_each) if isinstance(one, _Received) else one for one in received]
         prepared = [one for one in found if isinstance(one, _PreparedDocument)]
         stored = iter(self._store_each(prepared, report, stop))
         return [next(stored) if isinstance(one, _PreparedDocument) else one for one in found]
 
-    def _prepare(
-        self, asked: str, incoming: SourceInput, read: DocumentReader, report: ProgressCallback, stop: Cancellation
-    ) -> _PreparedDocument | AddResult:
-        """Read one document, or return the result if it is unchanged. Raises `SourceRefused`, `Stopped`."""
-        check_size(len(incoming.document.data), self._limit_bytes)
+    def _receive(
+        self, asked: str, get: _GetInput, report: ProgressCallback, stop: Cancellation
+    ) -> _Received | AddResult:
+        """Get one document, or return the result if it is unchanged or refused. Raises `Stopped`."""
+        try:
+            incoming = get(report, stop)
+            check_size(len(incoming.document.data), self._limit_bytes)
+        except (SourceRefused, ModelFault) as error:
+            return failed_result(asked, error)
         identity = _identify_source(incoming)
-        if (duplicate := self._store.find_unchanged(identity)) and not incoming.is_outdated:
-            return AddResult(
-                incoming.asked, duplicate.id, duplicate.title, "unchanged", duplicate.passages, duplicate.pages
-            )
+        known = self._store.find_unchanged(identity)
+        if known and not incoming.is_outdated:
+            return AddResult(incoming.asked, known.id, known.title, "unchanged", known.passages, known.pages)
+        return _Received(asked, incoming, identity, is_known=known is not None)
+
+    def _prepare(
+        self, new: _Received, document: RawDocument, read: DocumentReader, report: ProgressCallback, stop: Cancellation
+    ) -> _PreparedDocument | AddResult:
+        """Read one document, or return its refusal. Raises `Stopped`."""
         report(Progress("Reading"))
-        reading = read(incoming.document, report, stop)
+        try:
+            reading = read(document, report, stop)
+        except (SourceRefused, ModelFault) as error:
+            return failed_result(new.asked, error)
         if not reading.chunks:
-            raise SourceRefused(
+            nothing = SourceRefused(
                 "no_text", "No text was found.", "If it is a scan, install Tesseract, then add it again."
             )
-        title = clean_text(reading.title).strip() or clean_display_name(incoming.document.name)
-        given = self._store.given_title(identity) if identity.located or duplicate else ""
+            return failed_result(new.asked, nothing)
+        title = clean_text(reading.title).strip() or clean_display_name(document.name)
+        given = self._store.given_title(new.identity) if new.identity.located or new.is_known else ""
         reading = replace(reading, title=given or title)
-        origin = (clean_text(reading.author), reading.published, clean_text(incoming.found_by))
+        origin = (clean_text(reading.author), reading.published, clean_text(new.incoming.found_by))
         chunker = reading.chunker or self._chunker
         description = SourceDescription(title, reading.kind, reading.pages, chunker, *origin)
-        return _PreparedDocument(asked, incoming, identity, description, reading)
+        return _PreparedDocument(new.asked, new.incoming, new.identity, description, reading)
 
     def _store_each(
         self, prepared: Sequence[_PreparedDocument], report: ProgressCallback, stop: Cancellation
@@ -408,10 +448,10 @@ class IngestPipeline(UserScoped):
         return contents
 
 
-def _group_short_texts(members: Iterable[_Member]) -> Iterator[list[_Member]]:
-    """Yield the members in order: some short texts at once, any other file alone."""
-    for is_text, run in groupby(members, lambda member: member[0].parsed is not None):
-        while group := list(islice(run, _TEXTS_AT_ONCE if is_text else 1)):
+def _group_short_texts(files: Iterable[_File]) -> Iterator[list[_File]]:
+    """Yield the files in order: some short texts at once, any other file alone."""
+    for is_short, run in groupby(files, lambda file: is_short_text(file.name, file.size)):
+        while group := list(islice(run, _TEXTS_AT_ONCE if is_short else 1)):
             yield group
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
 from crag.cancellation import Cancellation
-from crag.ingest.parse.document import Block, Document
+from crag.ingest.parse.document import Block, Document, ParseLimits
+from crag.ingest.parse.formats import PLAIN_SUFFIXES
 from crag.ingest.parse.table_rows import MAX_COLUMNS_LENGTH
 from crag.text.language import (
     continues_sentence,
@@ -339,6 +341,27 @@ class ReadDocument:
     note: str = ""
 
 
+_SHORT_TEXT_BYTES = 65_536
+
+
+def is_short_text(name: str, size: int) -> bool:
+    """Return whether a file of this name and size in bytes is to be read together with others."""
+    return PurePosixPath(name).suffix.lower() in PLAIN_SUFFIXES and size <= _SHORT_TEXT_BYTES
+
+
+def parse_short_texts(documents: Sequence[RawDocument], stop: Cancellation) -> list[RawDocument]:
+    """Parse short texts of one sender in one process, because starting one takes longer than reading a text.
+
+    A document that cannot be read there stays as it is; its own process reports why. Raises `Stopped`.
+    """
+    from crag.ingest.parse.child_process import parse_texts
+
+    if len(documents) == 1 or not any(one.data for one in documents):
+        return list(documents)
+    texts = parse_texts([(one.name, one.data) for one in documents], stop, ParseLimits())
+    return [replace(one, parsed=text) for one, text in zip(documents, texts, strict=True)]
+
+
 class DocumentReader(Protocol):
     """Reads one document."""
 
@@ -364,7 +387,6 @@ class GuardedReader:
     def __call__(self, document: RawDocument, report: ProgressCallback, stop: Cancellation) -> ReadDocument:
         """See `DocumentReader`."""
         from crag.ingest.parse.child_process import parse_file
-        from crag.ingest.parse.document import ParseLimits
 
         parsed = document.parsed or parse_file(
             document.name,

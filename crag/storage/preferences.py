@@ -330,5 +330,5 @@ def _parse_value(text: str) -> Any:
     """Parse a stored value. Returns None, which no option has, if it is invalid."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

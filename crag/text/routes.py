@@ -192,8 +192,10 @@ def find_document_reference(question: str) -> DocumentReference | None:
 
 def drop_place(topic: str, place: str) -> str:
     """Return what to list without where to look: “hens” for “hens in the letter”."""
-    inside = rf"\W*\b(?:in|from|of|within|across)\b (?:(?:all|each|of|the|this|my|our) )*{re.escape(place)}$"
-    return re.sub(inside, "", topic, flags=re.IGNORECASE) or topic
+    inside = rf"\b(?:in|from|of|within|across) (?:(?:all|each|of|the|this|my|our) )*{re.escape(place)}$"
+    before = re.split(inside, topic, maxsplit=1, flags=re.IGNORECASE)[0]
+    listed = re.match(r".*\w", before, re.DOTALL) if before != topic else None
+    return listed[0] if listed else topic
 
 
 def force_route(question: str, route: Route) -> RouteChoice:

@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from crag.errors import ModelFault, SourceRefused, Stopped
 from crag.ingest.intake import ArchiveMember, is_archive, member_location, read_members, split_member_location
 from crag.ingest.parse.document import ParseLimits
 from crag.ingest.reader import RawDocument, ReadDocument
+from crag.library.library import Library
+from crag.types import AddResult
 from tests.waiting import PATIENCE
 
 Named = dict[str | zipfile.ZipInfo, str | bytes]
@@ -147,29 +150,17 @@ def test_one_damaged_member_does_not_keep_the_others():
     assert codes(unpacked(data[:at] + b"\xff\xff" + data[at + 2 :])) == {"a.txt": "corrupt", "b.txt": ""}
 
 
-def test_short_texts_of_an_archive_are_read_while_it_is_unpacked():
-    pdf, long = b"%PDF-1.7 in name only", "x" * 70_000
-    found = unpacked(
-        packed({"a.txt": "Cats purr.", "b.md": "# Dogs\n\nThey bark.", "c.txt": pdf, "d.txt": long, "e.txt": ""})
-    )
-    assert {member.name: [block.text for block in member.parsed.blocks] for member in found if member.parsed} == {
-        "a.txt": ["Cats purr."],
-        "b.md": ["Dogs", "They bark."],
-    }
-
-
-def test_a_killed_child_loses_and_repeats_no_member():
+def test_a_killed_child_ends_the_archive_after_what_it_had_sent():
     content = {f"{n:02}.txt": f"Note {n}. {'abc ' * 10_000}" for n in range(30)}
     running = {*psutil.Process().children(recursive=True)}
     unpacking = read_members(packed(content), ParseLimits(), Cancellation())
-    first = next(unpacking)
+    members = [next(unpacking)]
     for process in {*psutil.Process().children(recursive=True)} - running:
         if process.ppid() != os.getpid():  # the child, not the server that forks it
             process.kill()
-    members = [first, *unpacking]
-    assert {member.name: member.data.decode() for member in members} == content
-    assert len(members) == len(content)
-    assert members[-1].parsed is None
+    with pytest.raises(SourceRefused):
+        members += unpacking
+    assert [member.data.decode() for member in members] == list(content.values())[: len(members)]
 
 
 def test_unpacking_stops_when_asked_and_leaves_no_process():
@@ -209,12 +200,36 @@ def test_two_files_of_an_archive_are_read_at_once(library, reader):
     assert [(result.source, result.status) for result in results] == [(f"a.zip!/{n}.html", "added") for n in range(8)]
 
 
-def test_each_short_text_of_an_archive_has_its_own_result(library):
+def add_packed(library: Library, folder: Path, content: Named) -> list[AddResult]:
+    return list(library.pipeline.add_upload("a.zip", packed(content)))
+
+
+def add_folder(library: Library, folder: Path, content: Named) -> list[AddResult]:
+    write_files(folder, content)
+    return list(library.pipeline.add(str(folder)))
+
+
+def add_below(library: Library, folder: Path, content: Named) -> list[AddResult]:
+    write_files(folder, content)
+    return list(library.pipeline.add_below(folder, sorted(map(str, content))))
+
+
+def write_files(folder: Path, content: Named) -> None:
+    for name, text in content.items():
+        (folder / str(name)).write_text(str(text))
+
+
+@pytest.mark.parametrize("add", [add_packed, add_folder, add_below])
+def test_each_of_many_short_texts_has_its_own_result(
+    library: Library, tmp_path: Path, add: Callable[[Library, Path, Named], list[AddResult]]
+):
     content: Named = {f"{n:02}.txt": f"Cat {n} sleeps." for n in range(40)}
     content |= {"05.txt": "", "07.txt": "REFUSE", "09.txt": "Cat 8 sleeps.", "11.html": "A lion."}
-    results = list(library.pipeline.add_upload("a.zip", packed(content)))
-    assert [result.source for result in results] == [f"a.zip!/{name}" for name in sorted(map(str, content))]
-    others = {result.title: result.error.code if result.error else result.status for result in results}
+    folder = tmp_path / "cats"
+    folder.mkdir()
+    results = add(library, folder, content)
+    assert [result.source.split("/")[-1] for result in results] == sorted(map(str, content))
+    others = {Path(one.source).name: one.error.code if one.error else one.status for one in results}
     assert {name: found for name, found in others.items() if found != "added"} == {
         "05.txt": "empty",
         "07.txt": "corrupt",

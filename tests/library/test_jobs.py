@@ -223,18 +223,19 @@ def test_a_folder_is_one_job_with_a_result_for_each_file(jobs, library, tmp_path
 
 
 def test_a_cancelled_folder_keeps_what_was_added(jobs, library, reader, tmp_path):
-    for name in "ab":
-        (tmp_path / f"{name}.txt").write_text(f"Text {name}.")
-    jobs.submit_files(tmp_path, {"a.txt": None})
+    names = [f"{number:02}.txt" for number in range(17)]  # one more than are stored at once
+    for name in names:
+        (tmp_path / name).write_text(f"Text {name}.")
+    jobs.submit_files(tmp_path, dict.fromkeys(names[:16]))
     wait_until(lambda: not jobs.active)
     reader.may_end.clear()
-    folder = jobs.submit_files(tmp_path, {"a.txt": None, "b.txt": None})
-    wait_until(lambda: len(jobs.jobs()[-1].results) == 1)
+    folder = jobs.submit_files(tmp_path, dict.fromkeys(names))
+    wait_until(lambda: len(jobs.jobs()[-1].results) == 16)
     jobs.cancel(folder)
     wait_until(lambda: not jobs.active)
     job = jobs.jobs()[-1]
-    assert (job.state, [result.status for result in job.results]) == ("cancelled", ["unchanged"])
-    assert len(library.sources()) == 1
+    assert (job.state, [result.status for result in job.results]) == ("cancelled", ["unchanged"] * 16)
+    assert len(library.sources()) == 16
 
 
 def test_every_process_shows_the_jobs_of_all_and_can_cancel_them(jobs, library, reader, reopen):

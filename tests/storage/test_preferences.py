@@ -15,6 +15,7 @@ from crag.options import (
     diff_options,
     get_option,
     list_option_names,
+    load_changes,
 )
 from crag.reference_systems import REFERENCE_SYSTEMS
 from crag.settings import Settings
@@ -100,6 +101,13 @@ def test_values_of_another_time_are_left_out(database, preferences):
     with database.write() as connection:
         connection.execute(insert(table), [{"name": name, "value": json.dumps(value)} for name, value in rows.items()])
     assert preferences.saved() == {"policy": "any"}
+
+
+def test_values_that_a_restored_home_nests_too_deeply_are_left_out(database, preferences):
+    with database.write() as connection:
+        connection.execute(insert(table), [{"name": "k", "value": "[" * 100_000}])
+    assert preferences.saved() == {}
+    assert load_changes("[" * 100_000) == {}
 
 
 def test_every_setting_is_an_option_and_takes_its_own_default():

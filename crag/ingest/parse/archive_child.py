@@ -1,12 +1,7 @@
-"""Child process that unpacks an untrusted archive without writing files, and reads the short texts in it.
-
-Members of one archive have the same sender, so a short text needs no process of its own; starting one takes several
-times as long as reading it.
-"""
+"""Child process that unpacks an untrusted archive without writing files."""
 
 from __future__ import annotations
 
-import json
 import re
 import stat
 import sys
@@ -17,7 +12,6 @@ from contextlib import suppress
 from typing import Any
 
 from crag.errors import SourceRefused
-from crag.ingest.parse.child import read_short_text
 from crag.ingest.parse.confinement import SendReply, limit_cpu_seconds, run_confined
 from crag.ingest.parse.document import ParseLimits, damaged_refusal, refusal_message, too_large_refusal
 from crag.ingest.parse.formats import ARCHIVE_SUFFIX, check_suffix, unsupported_refusal
@@ -39,14 +33,10 @@ def main() -> None:
 
 def _unpack(request: dict[str, Any], limits: ParseLimits, answer: SendReply) -> None:
     try:
-        for place, (name, found) in enumerate(_read_members(limits, request["only"])):
-            if place < request["first"]:
-                continue
+        for name, found in _read_members(limits, request["only"]):
             if isinstance(found, bytes):
                 limit_cpu_seconds(time.process_time() + limits.seconds)
-                text = read_short_text(name, found, limits) if request["reads_texts"] else None
-                parsed = json.dumps(text.as_json()).encode() if text else b""
-                answer({"member": name, "size": len(found), "parsed": len(parsed)}, found + parsed)
+                answer({"member": name, "size": len(found)}, found)
             else:
                 answer({"member": name} | refusal_message(found))
     except ZIP_ERRORS as error:

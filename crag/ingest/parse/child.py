@@ -1,4 +1,4 @@
-"""Child process that parses one untrusted file."""
+"""Child process that parses one untrusted file, or some short texts of one sender."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from crag.ingest.parse.zip_container import open_package, unsupported_zip_refusa
 from crag.text.sanitization import clean_display_name, clean_text
 
 _SAMPLE_BYTES = 4096
-_SHORT_TEXT_BYTES = 65_536
 UNSUPPORTED_SIGNATURES = {
     b"GIF8": "This is an image.",
     b"BM": "This is an image.",
@@ -105,8 +104,16 @@ _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def main() -> None:
-    """Parse the file and send the replies."""
-    run_confined(_parse_file)
+    """Parse what was requested and send the replies."""
+    run_confined(_answer_request)
+
+
+def _answer_request(values: dict[str, Any], limits: ParseLimits, answer: SendReply) -> None:
+    if "texts" in values:
+        documents = (_read_text(name, sys.stdin.buffer.read(size), limits) for name, size in values["texts"])
+        answer({"texts": [document and document.as_json() for document in documents]})
+    else:
+        _parse_file(values, limits, answer)
 
 
 def _parse_file(values: dict[str, Any], limits: ParseLimits, answer: SendReply) -> None:
@@ -122,13 +129,9 @@ def _parse_file(values: dict[str, Any], limits: ParseLimits, answer: SendReply) 
     answer({"document": _finish_document(_parse(request), request).as_json()})
 
 
-def read_short_text(name: str, data: bytes, limits: ParseLimits) -> Document | None:
-    """Parse a short file that needs no library outside Python; return None for any other file, or one with a fault."""
-    if len(data) > _SHORT_TEXT_BYTES:
-        return None
-    request = ParseRequest(
-        clean_display_name(name), "", None, data, limits, lambda *_: None, "", "", limits.seconds_with_ocr
-    )
+def _read_text(name: str, data: bytes, limits: ParseLimits) -> Document | None:
+    """Parse a file that needs no library outside Python; return None for any other file, or one with a fault."""
+    request = ParseRequest(name, "", None, data, limits, lambda *_: None, "", "", limits.seconds_with_ocr)
     try:
         return _finish_document(_parse(request), request) if detect_format(request).is_plain else None
     except Exception:  # noqa: BLE001 — whatever it is, the file gets a process of its own, which reports it

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -277,6 +277,21 @@ def parse_file(
     if "refused" in reply:
         raise SourceRefused(*reply["refused"])
     raise child_failure(child, timer.is_set(), replace(limits, seconds=timer.seconds))
+
+
+def parse_texts(texts: Sequence[tuple[str, bytes]], stop: Cancellation, limits: ParseLimits) -> list[Document | None]:
+    """Parse short texts, given by name and content, in one process; None for what needs a process of its own.
+
+    That is any file whose content is not plain text or has a fault, and every file if one ends the process. Raises
+    `Stopped`.
+    """
+    request = {"texts": [(name, len(data)) for name, data in texts]}
+    with (
+        run_child("crag.ingest.parse.child", request, b"".join(data for _, data in texts), limits, stop) as child,
+        kill_after(child, limits.seconds) as timer,
+    ):
+        reply = _read_last_reply(child, limits, timer, ignore_progress)
+    return [found and Document.from_json(found) for found in reply.get("texts", [None] * len(texts))]
 
 
 def _read_last_reply(

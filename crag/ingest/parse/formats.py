@@ -166,6 +166,7 @@ PLAIN_TEXT = next(known for known in FORMATS if known.kind == "text")
 
 ARCHIVE_SUFFIX = ".zip"
 # Collected from folders and archives.
+PLAIN_SUFFIXES = frozenset(suffix for known in FORMATS if known.is_plain for suffix in known.suffixes)
 READABLE_SUFFIXES = frozenset(
     (*(suffix for known in FORMATS if known.in_folders for suffix in known.suffixes), ARCHIVE_SUFFIX)
 )

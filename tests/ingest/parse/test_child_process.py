@@ -18,7 +18,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from crag.cancellation import Cancellation
 from crag.errors import SourceRefused, Stopped
-from crag.ingest.parse.child_process import parse_file
+from crag.ingest.parse.child_process import parse_file, parse_texts
 from crag.ingest.parse.document import ParseLimits
 from crag.types import Progress
 
@@ -39,6 +39,24 @@ def drawn(pages: int = 1, encrypt: StandardEncryption | None = None, lines: int 
         canvas.showPage()
     canvas.save()
     return out.getvalue()
+
+
+TEXTS = [("a.txt", b"Cats purr."), ("b.md", b"# Dogs\n\nThey bark."), ("c.txt", b"%PDF-1.7"), ("d.txt", b"")]
+
+
+def test_short_texts_are_read_in_one_process_except_what_needs_its_own():
+    found = parse_texts([*TEXTS, ("e.txt", b"Cows moo.")], Cancellation(), ParseLimits())
+    assert [one and [block.text for block in one.blocks] for one in found] == [
+        ["Cats purr."],
+        ["Dogs", "They bark."],
+        None,
+        None,
+        ["Cows moo."],
+    ]
+
+
+def test_texts_whose_process_ends_are_left_for_processes_of_their_own():
+    assert parse_texts(TEXTS, Cancellation(), ParseLimits(seconds=0)) == [None] * 4
 
 
 def scan() -> bytes:
