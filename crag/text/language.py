@@ -20,6 +20,7 @@ _TOKEN = lazy_regex(
 )
 _NUMBER = r"\(?(?:\d{1,2}|[가나다라마바사아자차카타파하])[.)]"
 _LIST_ITEM = lazy_regex(rf"\s*(?:[-*+•·‣▪–]\s+|{_NUMBER}\s+|\(?[a-zA-Z][)]\s+|[①-⑳])")
+_ITEM_LABEL = lazy_regex(r"[^\W\d_][\w’'-]*(?: [\w’'-]+){0,2}[:：] ?\S")  # "- Kitchen: food. Speaker: Ada Moor"
 _LIST_MARK = lazy_regex(rf"^\s*(?:[-*+•·‣▪–]|{_NUMBER}|[①-⑳])\s+")
 _SECTION_NUMBER = lazy_regex(
     rf"(?:{_NUMBER}|\(?[a-zA-Z][)]|(?:\d{{1,2}}(?:\.\d{{1,2}}){{1,3}}|[IVX]{{1,5}}|[Ⅰ-Ⅿⅰ-ⅿ])\.)\s+"
@@ -344,8 +345,11 @@ def _split_line(line: str) -> list[str]:
         return [line]
     parts: list[str] = []
     start = 0
+    is_item = bool(_LIST_ITEM.match(line))
     for border in _SENTENCE_BOUNDARY.finditer(line):
         sign, end = border.start() + 1, border.end()
+        if is_item and _ITEM_LABEL.match(line, end):
+            continue
         if line[sign - 1] == "." and _ends_in_abbreviation(line[max(start, sign - _MAX_ENDING) : sign]):
             continue
         if sign - start <= _MAX_NUMBER_LENGTH and _SECTION_NUMBER.fullmatch(line, _skip_bold(line, start), end):

@@ -86,6 +86,11 @@ _DOCUMENT = lazy_regex(  # what a summary may be of
     r"|[这這该該全整]|文[件档檔章]|[报報]告|合同|[书書]|[内內]容|[条條]款|大意|主旨|要[点點]|[协協][议議]|[论論]文",
     re.IGNORECASE,
 )
+_PLURAL = lazy_regex(  # what an English request for a list has
+    r"\b(?:all|any|anyone|anybody|any\w+|every\w*|each|list|people|men|women|children|where|places?|mention\w*|contain\w*"
+    r"|\w{2,}(?<![aisu'’])s)\b",
+    re.IGNORECASE,
+)
 _FORM = 1.0
 """What a form that matches adds to the share of its route."""
 _LEAST = {"document": 0.75, "list": 0.55, "steps": 0.65}
@@ -135,6 +140,8 @@ def choose_route(question: str) -> RouteChoice:
         route = "fact"
     if route == "document":
         return RouteChoice("document", "It asks for a summary.")
+    if route == "list" and not stated and asked.isascii() and not _PLURAL.search(own):
+        return _FACT
     if route == "list" and (topic := stated or _guess_topic(asked) or asked * (len(extract_terms(asked)) > 1)):
         place = _words("place").search(asked) if stated else None
         where = next(filter(None, place.groups()), "") if place else ""

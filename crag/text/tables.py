@@ -25,7 +25,11 @@ _TOTAL_CELL = lazy_regex(
 
 
 _YEAR = lazy_regex(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_IN_BRACKETS = lazy_regex(r"\([^()]{1,20}\)")  # units, marks of footnotes
+_NAME_ENDING = lazy_regex(  # no words of a column's name: units, marks of footnotes
+    r"\([^()]{1,20}\)"
+    r"|[ _](?:m2|m²|[mck]?m|k?g|mg|m?l|k?wh|h|min|sec|usd|eur|gbp|chf|jpy|krw|cny|pct|percent|%|°?[cf])$",
+    re.IGNORECASE,
+)
 _NO = lazy_regex(r"no|none|[-–—✗✘×]|아니[오요]|없음|불가|否|无|無|不可", re.IGNORECASE)
 _YES = lazy_regex(r"yes|[✓✔]|예|네|있음|가능|是|有|可", re.IGNORECASE)
 _IS_NEGATIVE = lazy_regex(r"\b(?:not|no|without|never|cannot)\b|n[’']t\b|않|없|아닌|[不没沒無无]", re.IGNORECASE)
@@ -237,7 +241,7 @@ def _match_column(name: str, asked: frozenset[str], years: frozenset[str]) -> fr
         return frozenset(price.group())
     found = frozenset[str]()
     for part in name.split(CAPTION_SEPARATOR):
-        terms = frozenset(extract_terms(_IN_BRACKETS.sub(" ", part)))
+        terms = frozenset(extract_terms(_NAME_ENDING.sub(" ", part)))
         own = frozenset(_YEAR.findall(part))
         if own and years:
             terms &= own if own & years else frozenset((part,))

@@ -15,7 +15,6 @@ from crag.text.language import (
     is_labelled_line,
     is_table_row,
     read_label,
-    strip_list_mark,
 )
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
@@ -31,6 +30,10 @@ REFERENCE = lazy_regex(
 )
 DEFINITE_NOUN = lazy_regex(
     r"\W*(?:(?:in|at|by|from|for|of|on|after|before|since|with|to|during|under)\s)?the ((?:(?-i:[a-z-]+)\s){1,3})",
+    re.IGNORECASE,
+)
+_ASKS_ABOUT_PART = lazy_regex(
+    r"\b(?:is|are|was|were) (?:the|our|your|my|an?) ([^?,]+?) (?:for|of|before|after|at|to|in|from|during) ([^?]+)",
     re.IGNORECASE,
 )
 _PAIR = lazy_regex(r"\b([^\W\d_][\w-]{2,}) (?:and|or|&) ([^\W\d_][\w-]{2,})\b", re.IGNORECASE)
@@ -94,8 +97,11 @@ def names_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
     is_open = sentence.items < MIN_LIST_ITEMS
     if not (is_open and topics) or REFERENCE.match(sentence.text):
         return True
-    if is_value and is_labelled_line(sentence.text) and len(sentence.text.split()) <= _MAX_LABELLED_WORDS:
-        return _names_label(question, sentence.text)
+    if is_value and is_labelled_line(sentence.text):
+        if _is_about_whole(question, sentence.text):
+            return False
+        if len(sentence.text.split()) <= _MAX_LABELLED_WORDS:
+            return _names_label(question, sentence.text)
     held = question.add_forms(extract_terms(sentence.text))
     if is_value and (DEFINITE_NOUN.match(sentence.text) or not held.isdisjoint(question.names)):
         return True
@@ -117,9 +123,19 @@ def _names_own_topic(question: AnalyzedQuestion, sentence: Quotation) -> bool:
     )
 
 
+def _is_about_whole(question: AnalyzedQuestion, line: str) -> bool:
+    """Return whether a line is about the whole of what is asked: "Fair: 3 May" for the rehearsal before the fair."""
+    asked = _ASKS_ABOUT_PART.search(question.text)
+    if not asked:
+        return False
+    part, whole = extract_terms(asked[1])[-1:], question.add_forms(extract_terms(asked[2]))
+    label = set(extract_terms(read_label(line)))
+    return bool(label) and label <= whole and not question.add_forms(extract_terms(line)).issuperset(part)
+
+
 def _names_label(question: AnalyzedQuestion, line: str) -> bool:
     """Return whether a question has a word of the label of a line, or the label says what is asked: "Venue: Hall 3"."""
-    label = question.add_forms(extract_terms(re.split("[:：]", strip_list_mark(line), maxsplit=1)[0]))
+    label = question.add_forms(extract_terms(read_label(line)))
     is_named = any(term == word or shares_root(term, word) for term in label for word in question.weights)
     return is_named or bool(find_labelled_values(question, [line]))
 

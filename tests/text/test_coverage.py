@@ -549,6 +549,11 @@ def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quote
     [
         ("What is the phone number?", "The phone sold in great number.", "The phone number is 01632 960 123."),
         (
+            "When is the last rehearsal for the spring concert?",
+            "Spring concert: Saturday 28 March 2026, 19:30, Holy Trinity, Upper Odby.",
+            "Spring concert: Saturday 28 March; last rehearsal the day before at 10:00.",
+        ),
+        (
             "What is the clerk's e-mail address?",
             "Write an e-mail to the clerk.",
             "The clerk's e-mail address is a@b.org.",

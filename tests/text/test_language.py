@@ -25,6 +25,7 @@ from crag.text.language import (
         ("你好嗎？我很好。他說：「走吧。」然後走了。", ["你好嗎？", "我很好。", "他說：「走吧。」", "然後走了。"]),
         ("방탄소년단은 2013년에 데뷔했다. 서울에 있다.", ["방탄소년단은 2013년에 데뷔했다.", "서울에 있다."]),
         ("- **11. Rent**: It is due.", ["- **11. Rent**: It is due."]),
+        ("- Kitchen: meals. Head: Jo Tan\n- It is. So?", ["- Kitchen: meals. Head: Jo Tan", "- It is.", "So?"]),
         ("# Title\n- one thing\n- another\n1. Third", ["# Title", "- one thing", "- another", "1. Third"]),
         ("| a | b |\n|---|---|\n| 1. x | 2. y |", ["| a | b |", "|---|---|", "| 1. x | 2. y |"]),
         ("A line broken by the page\nin its middle. Next.", ["A line broken by the page in its middle.", "Next."]),

@@ -39,6 +39,7 @@ from crag.text.routes import SummaryRequest, choose_route, force_route, parse_su
         ("Who cleans the grinder every Friday?", "fact"),
         ("Who visits the station every April?", "fact"),
         ("Sum up the expenses of May", "fact"),
+        ("what will I be charged if I forget my appointment", "fact"),
         ("보증금은 어디에서 언급되나요?", "list"),
         ("列出所有风险", "list"),
         ("哪些地方提到了保修？", "list"),

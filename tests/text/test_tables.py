@@ -129,6 +129,8 @@ def test_a_column_is_asked_for_by_a_synonym_and_without_its_unit():
     assert trim_row(row, "How heavy is the Wren?") == ("Model: Wren", "Weight (kg): 13.9")
     assert trim_row(row, "What does the Wren cost?") == ("Model: Wren", "Price (EUR): 1490")
     assert trim_row(row, "How much is the Wren?") == ("Model: Wren", "Price (EUR): 1490")
+    plot = "plot: B6 | holder: Demir | size_m2: 75 | since: 2013 | rent_gbp: 55.00 | water: tap"
+    assert trim_row(plot, "What is the size of Demir's plot?") == ("plot: B6", "holder: Demir", "size_m2: 75")
 
 
 def test_the_price_of_a_korean_row_is_in_the_column_of_a_price():
