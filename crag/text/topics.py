@@ -15,6 +15,7 @@ from crag.text.language import (
     is_labelled_line,
     is_table_row,
     read_label,
+    strip_list_mark,
 )
 from crag.text.patterns import lazy_regex
 from crag.text.questions import FRAME_TERMS, SINGLE_VALUE_TYPES, AnalyzedQuestion
@@ -135,7 +136,7 @@ def _is_about_whole(question: AnalyzedQuestion, line: str) -> bool:
 
 def _names_label(question: AnalyzedQuestion, line: str) -> bool:
     """Return whether a question has a word of the label of a line, or the label says what is asked: "Venue: Hall 3"."""
-    label = question.add_forms(extract_terms(read_label(line)))
+    label = question.add_forms(extract_terms(re.split("[:：]", strip_list_mark(line), maxsplit=1)[0]))
     is_named = any(term == word or shares_root(term, word) for term in label for word in question.weights)
     return is_named or bool(find_labelled_values(question, [line]))
 
