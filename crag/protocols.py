@@ -396,6 +396,13 @@ class RouteJudge(Protocol):
         """Return the kind, or None without a usable reply. Raises `Stopped`."""
         ...
 
+    def split(self, question: str, stop: Cancellation) -> tuple[str, ...]:
+        """Return the questions in which to answer one, `[1]` in place of the answer to the first; empty if undivided.
+
+        Raises `Stopped`.
+        """
+        ...
+
 
 class QueryWriter(Protocol):
     """Turns a question about tables into SQL."""

@@ -466,13 +466,15 @@ class TableResult:
 class SubQuestion:
     """One part of a question that is answered in several steps.
 
-    `relevant` counts those of its passages (ids in `passages`) that were not graded irrelevant.
+    `relevant` counts those of its passages (ids in `passages`) that were not graded irrelevant. `reason` says which
+    earlier answer the question rests on.
     """
 
     question: str
     passages: tuple[int, ...]
     relevant: int
     answered: bool
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,10 +135,10 @@ def _is_covered(
 
 
 def _describe_unanswered_part(state: GraphState, text: str, used: list[Knowledge], deps: Deps) -> str:
-    """Return a last paragraph that names the half of a question in two parts that was not found, mostly none."""
-    if deps.engine.coverage is None:
-        return ""
-    part = deps.engine.coverage.find_unanswered_part(retrieval_question(state), collect_quotations(text, used))
+    """Return a last paragraph that names the step or half of a question that was not found, mostly none."""
+    part = state.get("missing_step", "")
+    if deps.engine.coverage and not part:
+        part = deps.engine.coverage.find_unanswered_part(retrieval_question(state), collect_quotations(text, used))
     template = load_prompt("unanswered_part", detect_written_language(state["question"]))
     return f"\n\n{fill_template(template, part=part)}" if part else ""
 
@@ -302,6 +302,8 @@ def _write_refusal(state: GraphState, deps: Deps, prompt: str = "") -> GraphStat
         topic=escape_brackets(to_one_line(state.get("unmatched_topic", ""))),
         read=f"{state.get('passages_read', 0):,}",
     )
+    if part := state.get("missing_step"):
+        text += f"\n\n{fill_template(load_prompt('unanswered_part', language), part=part)}"
     deps.emit(TokensWritten(text))
     deps.emit(AnswerWritten(text, (), "not_answered", Usage()))
     _note_missing_web(state, deps)

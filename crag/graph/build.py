@@ -61,15 +61,15 @@ def _compile_graph() -> Graph:
     graph.add_conditional_edges(
         "condense_question", _after_understanding, _edge_targets("retrieve", *_ROUTE_NODES.values())
     )
-    for name in ("read_documents", "answer_parts"):
-        graph.add_conditional_edges(name, _check_or_retrieve, _edge_targets("check_answer", "retrieve"))
+    graph.add_conditional_edges("read_documents", _check_or_retrieve, _edge_targets("check_answer", "retrieve"))
     for name in ("list_matches", "query_table"):  # they copy and calculate: there is nothing to check
         targets = _edge_targets(END, "retrieve", "answer_parts", "list_matches")
         graph.add_conditional_edges(name, _end_or_go_on, targets)
     graph.add_conditional_edges("retrieve", _after_retrieve, _edge_targets("grade_documents", "decide"))
     graph.add_edge("grade_documents", "decide")
-    after_decide = _edge_targets("transform_query", "web_search", "refine_knowledge", "generate")
-    graph.add_conditional_edges("decide", _after_decide, after_decide)
+    after_decide = ("transform_query", "web_search", "refine_knowledge", "generate")
+    graph.add_conditional_edges("decide", _after_decide, _edge_targets("answer_parts", *after_decide))
+    graph.add_conditional_edges("answer_parts", _after_parts, _edge_targets("check_answer", "retrieve", *after_decide))
     graph.add_edge("transform_query", "web_search")
     graph.add_conditional_edges("web_search", _towards_answer, _edge_targets("refine_knowledge", "generate"))
     graph.add_edge("refine_knowledge", "generate")
@@ -140,7 +140,13 @@ def _after_retrieve(_state: GraphState, runtime: Runtime[Deps]) -> str:
     return "decide" if runtime.context.options.policy == "off" else "grade_documents"
 
 
+def _after_parts(state: GraphState, runtime: Runtime[Deps]) -> str:
+    return _check_or_retrieve(state) if "answer" in state or "passages" not in state else _after_decide(state, runtime)
+
+
 def _after_decide(state: GraphState, runtime: Runtime[Deps]) -> str:
+    if state.get("steps"):
+        return "answer_parts"
     if not state.get("search_web"):
         return _towards_answer(state, runtime)
     written = state.get("extra_query") or state.get("web_passages") or runtime.context.options.rewrite == "none"

@@ -27,6 +27,7 @@ from crag.graph.state import Deps, GraphState, fitted_question, retrieval_questi
 from crag.options import ROUTES
 from crag.protocols import CondensedQuestion
 from crag.text.continuations import continue_list, continue_summary, read_fragment
+from crag.text.nested_questions import split_description
 from crag.text.questions import extract_asking_sentences, is_long_question
 from crag.text.routes import choose_route, find_document_reference
 from crag.text.small_talk import strip_small_talk
@@ -234,7 +235,20 @@ def decide(state: GraphState, deps: Deps) -> GraphState:
     there = deps.web is not None or bool(state.get("web_passages"))
     if wanted and not there:
         deps.emit(WebSkipped(f"{deps.web_missing}, so the web was not searched."))
-    return {"search_web": wanted and there, "lacks_web": wanted and not there and decision.action == "ambiguous"}
+    lacks_web = wanted and not there and decision.action == "ambiguous"
+    is_whole = decision.action == "correct" and judged_sufficiency(state) == "sufficient"
+    steps = () if is_whole else _find_steps(state, deps)
+    return {"search_web": wanted and there, "lacks_web": lacks_web, "steps": steps}
+
+
+def _find_steps(state: GraphState, deps: Deps) -> tuple[str, ...]:
+    """Return the steps in which to answer a question that no passage answers as a whole; mostly none."""
+    is_decided = state.get("rulings") or state.get("extra_query") or state.get("is_fact") or state.get("web_passages")
+    if is_decided or deps.options.policy != "paper" or deps.options.route != "auto" or deps.system:
+        return ()
+    if judged_sufficiency(state) == "conflicting" or is_long_question(fitted_question(state)):
+        return ()
+    return split_description(retrieval_question(state))
 
 
 @graph_node("refine_knowledge")

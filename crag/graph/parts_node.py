@@ -16,67 +16,156 @@ from crag.events import (
     TokensWritten,
 )
 from crag.graph.answer_support import answer_outcome, check_sentences, used_knowledge
-from crag.graph.citations import CitationNumbering, collect_citations, collect_quotations, drop_invalid_citations
+from crag.graph.citations import (
+    CitationNumbering,
+    cited_numbers,
+    collect_citations,
+    collect_quotations,
+    drop_invalid_citations,
+)
 from crag.graph.nodes import graph_node
 from crag.graph.route_nodes import answer_as_fact, select_route, to_plain_line
-from crag.graph.state import Deps, GraphState
-from crag.prompts import load_prompt
+from crag.graph.state import Deps, GraphState, retrieval_question
+from crag.prompts import fill_template, load_prompt
 from crag.protocols import PromptFit
-from crag.text.citation_marks import escape_brackets, strip_citations
-from crag.text.language import detect_written_language
+from crag.text.citation_marks import escape_brackets, strip_bold, strip_citations
+from crag.text.comparisons import Comparison
+from crag.text.language import detect_written_language, split_sentences
 from crag.text.matches import MatchFinder
-from crag.text.routes import names_something
+from crag.text.nested_questions import depends_on, name_answer
+from crag.text.routes import RouteChoice, choose_route, names_something
 from crag.text.sanitization import to_one_line
-from crag.types import Knowledge, Outcome, Passage, SubQuestion, Turn, Usage, Verdict
+from crag.text.short_answers import ShortAnswer, ask_without_kind, find_short_answer, names_all
+from crag.translation import N_
+from crag.types import Knowledge, Outcome, Passage, SubQuestion, Turn, Usage, Verdict, WrittenLanguage
 
 _SENTENCES_OF_SECTION = 4
+_CERTAIN: tuple[Outcome, ...] = ("documents", "quoted")
+_IN_STEPS = N_("No passage answers the whole question, so it is answered in steps.")
+
+
+_NOT_ASKED = "…"  # where a question names an answer that was not found
+_DIFFERENCES: dict[WrittenLanguage, str] = {
+    "en": "**The figure for $larger is $amount higher: $more against $less.**",
+    "ko": "**$larger 쪽이 $amount 더 큽니다: $more, $less.**",
+    "zh": "**$larger的数值高出 $amount：$more，$less。**",
+    "zh-Hant": "**$larger的數值高出 $amount：$more，$less。**",
+}
+_SAME: dict[WrittenLanguage, str] = {
+    "en": "**Both figures are the same: $more, $less.**",
+    "ko": "**두 값이 같습니다: $more, $less.**",
+    "zh": "**两个数值相同：$more，$less。**",
+    "zh-Hant": "**兩個數值相同：$more，$less。**",
+}
 
 
 @graph_node("answer_parts")
 def answer_parts(state: GraphState, deps: Deps) -> GraphState:
-    """Answer each part of the question from passages of its own, and say which part has no answer."""
-    choice = select_route(state, deps)
-    deps.emit(RouteChosen("steps", choice.reason))
+    """Answer each part of the question from passages of its own, and say which part has no answer.
+
+    After the passages were graded, those are the steps of a question that no passage answers as a whole. If the first
+    has no clear answer or the second none, the question is answered as if it had no steps.
+    """
+    steps = state.get("steps", ())
+    choice = RouteChoice("steps", _IN_STEPS, parts=steps) if steps else _select_parts(state, deps)
+    if not steps:
+        deps.emit(RouteChosen("steps", choice.reason))
     language = detect_written_language(state["question"])
     answers, knowledge, said = list[_PartAnswer](), list[Knowledge](), set[str]()
     for part in choice.parts:
-        answer = _answer_part(_name_subject(part, choice.parts[0], deps), len(knowledge), deps)
+        answer = _answer_step(part, answers, len(knowledge), deps)
+        if choice.comparison and not choice.comparison.is_about(len(answers), strip_citations(answer.text)):
+            answer = replace(answer, text="", outcome=None, knowledge=())
+        if steps and not (answer.text if answers else answer.short):
+            return {"steps": (), "missing_step": "" if answers or answer.is_named else part}
         text = answer.text or load_prompt("part_not_answered", language)
         if answer.text and strip_citations(answer.text) in said:
             text = load_prompt("part_answered_above", language)
         said.add(strip_citations(answer.text))
-        lead = "\n\n" if answers else ""
-        written = f"{lead}**{to_plain_line(part)}**\n\n{text}"
-        deps.emit(TokensWritten(written))
-        deps.emit(PartAnswered(SubQuestion(part, answer.found, len(answer.knowledge), bool(answer.text))))
-        answers.append(replace(answer, text=written))
+        written = replace(answer, written=f"**{to_plain_line(answer.question)}**\n\n{text}")
+        answers.append(written)
         knowledge += answer.knowledge
+        if not steps:
+            _emit_part(written, deps, is_first=len(answers) == 1)
     if not any(answer.outcome for answer in answers):
-        return answer_as_fact("No part of the question could be answered on its own.", deps)
-    text = "".join(answer.text for answer in answers)
-    held = tuple(knowledge)
+        missing = choice.parts[0] if any(map(depends_on, choice.parts)) else ""
+        return answer_as_fact("No part of the question could be answered on its own.", deps) | {"missing_step": missing}
+    if steps:
+        deps.emit(RouteChosen("steps", choice.reason))
+        for answer in answers:
+            _emit_part(answer, deps, is_first=answer is answers[0])
+    conclusion = _compare(choice.comparison, answers, language) if choice.comparison else ""
+    return _write_answer(state, answers, conclusion, deps)
+
+
+def _select_parts(state: GraphState, deps: Deps) -> RouteChoice:
+    """Return the parts of the question: as its wording states them, else as a model divides it, else by guess."""
+    choice, question = select_route(state, deps), retrieval_question(state)
+    if deps.engine.route_judge is None or choose_route(question).route == "steps":
+        return choice
+    return replace(choice, parts=deps.engine.route_judge.split(question, deps.stop) or choice.parts)
+
+
+def _emit_part(answer: _PartAnswer, deps: Deps, *, is_first: bool) -> None:
+    deps.emit(TokensWritten(answer.written if is_first else f"\n\n{answer.written}"))
+    relevant, is_answered = len(answer.knowledge), bool(answer.text)
+    deps.emit(PartAnswered(SubQuestion(answer.question, answer.found, relevant, is_answered, answer.reason)))
+
+
+def _write_answer(state: GraphState, answers: Sequence[_PartAnswer], conclusion: str, deps: Deps) -> GraphState:
+    """Put the answers to all parts together, the conclusion last, which no source states and nothing checks."""
+    text, held = "\n\n".join(one.written for one in answers), tuple(item for one in answers for item in one.knowledge)
     if all(answer.is_quoted for answer in answers):
         numbering = CitationNumbering()
-        text, held = numbering.renumber(text), numbering.reorder(held)
-    deps.emit(PassagesFound("library", tuple(item.passage for item in held), deps.retriever.size(deps.options)))
-    best: dict[int, Verdict] = {}
+        text, conclusion = numbering.renumber(text), numbering.renumber(conclusion)
+        held = numbering.reorder(held)
+    shown = tuple({one.id: one for one in (*state.get("passages", ()), *(item.passage for item in held))}.values())
+    deps.emit(PassagesFound("library", shown, deps.retriever.size(deps.options)))
+    best = dict[int, Verdict]()
     for verdict in sorted((one for answer in answers for one in answer.verdicts), key=lambda one: one.score or 0.0):
         best[verdict.passage_id] = verdict  # the best of those on several parts
-    for item in held:
-        if item.passage.id in best:
-            deps.emit(PassageGraded(best[item.passage.id]))
+    for passage_id in dict.fromkeys(item.passage.id for item in held):
+        if passage_id in best and passage_id not in state.get("verdicts", {}):
+            deps.emit(PassageGraded(best[passage_id]))
     usage = sum((answer.usage for answer in answers), Usage())
-    deps.emit(AnswerWritten(text, collect_citations(text, held), _joint_outcome(answers), usage))
+    whole = f"{text}\n\n{conclusion}" if conclusion else text
+    if conclusion:
+        deps.emit(TokensWritten(f"\n\n{conclusion}"))
+    deps.emit(AnswerWritten(whole, collect_citations(text, held), _joint_outcome(answers), usage))
     return {"answer": text, "knowledge": held}
+
+
+def _compare(comparison: Comparison, answers: Sequence[_PartAnswer], language: WrittenLanguage) -> str:
+    """Return which of two values is larger and by how much; empty unless both are certain and can be compared."""
+    if not all(answer.outcome in _CERTAIN for answer in answers):
+        return ""
+    first, second = answers
+    found = comparison.find_difference(
+        (strip_bold(strip_citations(first.text)), strip_bold(strip_citations(second.text)))
+    )
+    if found is None:
+        return ""
+    values = [f"{value} [{cited_numbers(answer.text)[0]}]" for value, answer in zip(found.values, answers, strict=True)]
+    larger = found.larger or 0
+    template = _SAME if found.larger is None else _DIFFERENCES
+    return fill_template(
+        template[language],
+        larger=to_plain_line(comparison.names[larger]),
+        amount=found.amount,
+        more=values[larger],
+        less=values[1 - larger],
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _PartAnswer:
     """The answer to one part: empty, without an outcome, if its passages do not answer. `found` are passage ids.
 
-    `verdicts` are those on the passages of its knowledge.
+    `verdicts` are those on the passages of its knowledge. `short` is the name or term that the text gives, if that is
+    clear; `is_named` tells whether a sentence names all that the question says. `written` is what is shown.
     """
 
+    question: str
     text: str
     outcome: Outcome | None
     knowledge: tuple[Knowledge, ...]
@@ -84,6 +173,44 @@ class _PartAnswer:
     is_quoted: bool = True
     usage: Usage = field(default_factory=Usage)
     verdicts: tuple[Verdict, ...] = ()
+    reason: str = ""
+    short: ShortAnswer | None = None
+    is_named: bool = False
+    written: str = ""
+
+
+def _answer_step(part: str, before: Sequence[_PartAnswer], offset: int, deps: Deps) -> _PartAnswer:
+    """Answer one part; one that depends on another names the short answer to that, without which it is not asked."""
+    if not (number := depends_on(part)):
+        asked = _name_subject(part, before[0].question if before else part, deps)
+        answer = replace(_answer_part(asked, offset, deps), question=part)
+        return _read_short_answer(asked, answer)
+    needed = before[number - 1] if number <= len(before) else None
+    if needed is None or not needed.short:
+        return _PartAnswer(name_answer(part, _NOT_ASKED), "", None, (), ())
+    asked = name_answer(part, needed.short.text)
+    answer = _answer_part(asked, offset, deps)
+    name, question = needed.short.text, needed.question
+    reason = N_(f"“{name}” is the answer to “{question}”.")
+    if not needed.short.is_certain and answer.outcome in _CERTAIN:
+        answer = replace(answer, outcome="possible" if answer.is_quoted else "documents_partly")
+    return _read_short_answer(asked, replace(answer, reason=reason))
+
+
+def _read_short_answer(question: str, answer: _PartAnswer) -> _PartAnswer:
+    """Return an answer with the name or term that it gives."""
+    is_named = any(names_all(question, sentence) for sentence in _split_plain(answer.text))
+    return replace(answer, short=_find_short_answer(question, answer.text), is_named=is_named)
+
+
+def _find_short_answer(question: str, text: str) -> ShortAnswer | None:
+    """Return the name or term that an answer gives; None if its sentences give several."""
+    named = list(filter(None, (find_short_answer(question, sentence) for sentence in _split_plain(text))))
+    return named[0] if len({one.text for one in named}) == 1 else None
+
+
+def _split_plain(text: str) -> list[str]:
+    return split_sentences(strip_bold(strip_citations(text)))
 
 
 def _name_subject(part: str, first: str, deps: Deps) -> str:
@@ -106,13 +233,13 @@ def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:
     if deps.engine.quoting_writer is None:  # the writer quotes
         text, section = _quote_section(part, passages, offset)
         if text:
-            return _PartAnswer(text, "quoted", section, found)
+            return _PartAnswer(part, text, "quoted", section, found)
     grades = dict(deps.engine.grader.grade(part, passages, deps.stop))
     words = {at: deps.thresholds.verdict_for(grade.score) for at, grade in grades.items()}
     usable = sorted((at for at in words if words[at] != "irrelevant"), key=lambda at: -(grades[at].score or 0.0))
     knowledge = tuple(Knowledge(offset + n, passages[at], passages[at].text) for n, at in enumerate(usable, start=1))
     if not knowledge:
-        return _PartAnswer("", None, (), found)
+        return _PartAnswer(part, "", None, (), found)
     verdicts = tuple(Verdict(passages[at].id, words[at], grades[at].score, grades[at].reason) for at in usable)
     text, usage, is_quoted = "", Usage(), True
     for piece in deps.engine.writer.write(part, knowledge, (), deps.stop):
@@ -127,12 +254,14 @@ def _answer_part(part: str, offset: int, deps: Deps) -> _PartAnswer:
     support = check_sentences(text, knowledge)
     outcome = answer_outcome(text, support, knowledge, is_quoted=is_quoted) if text else "not_answered"
     if outcome == "not_answered":
-        return _PartAnswer("", None, knowledge, found, is_quoted, usage, verdicts)
+        return _PartAnswer(part, "", None, knowledge, found, is_quoted, usage, verdicts)
     if outcome == "quoted" and deps.engine.coverage:
         quotations = collect_quotations(text, used_knowledge(text, support, knowledge))
-        is_covered = deps.engine.coverage.is_covered(part, quotations, passages=passages)
+        short = _find_short_answer(part, text)
+        asked = (part, ask_without_kind(part, short.text) if short and short.is_certain else "")
+        is_covered = any(deps.engine.coverage.is_covered(one, quotations, passages=passages) for one in asked if one)
         outcome = "quoted" if is_covered else "possible"
-    return _PartAnswer(text, outcome, knowledge, found, is_quoted, usage, verdicts)
+    return _PartAnswer(part, text, outcome, knowledge, found, is_quoted, usage, verdicts)
 
 
 def _quote_section(part: str, passages: Sequence[Passage], offset: int) -> tuple[str, tuple[Knowledge, ...]]:

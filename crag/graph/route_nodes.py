@@ -27,6 +27,7 @@ from crag.text.citation_marks import escape_brackets
 from crag.text.formatting import format_count, format_location
 from crag.text.language import detect_written_language, extract_terms, is_heading, is_table_row, split_sentences
 from crag.text.matches import MatchFinder
+from crag.text.nested_questions import depends_on
 from crag.text.questions import extract_asking_sentences, find_name_terms
 from crag.text.routes import RouteChoice, SummaryRequest, choose_route, drop_place, force_route, parse_summary_request
 from crag.text.sanitization import to_one_line
@@ -46,7 +47,8 @@ _SEARCHED_INSTEAD = N_("The passages that fit best are searched instead.")
 def select_route(state: GraphState, deps: Deps) -> RouteChoice:
     """Return how to answer the question: as the user chose, else as a model judged it, else by its wording.
 
-    A text pasted with the question is ignored. Another web search is always for a fact.
+    A text pasted with the question is ignored. Another web search is always for a fact. A question about something that
+    it describes is one first, too: one passage may answer it as a whole.
     """
     question, options = extract_asking_sentences(retrieval_question(state)), deps.options
     if options.route != "auto":
@@ -59,6 +61,8 @@ def select_route(state: GraphState, deps: Deps) -> RouteChoice:
         if can_follow.get(judged, True):
             return replace(chosen, reason=route_reason(judged, deps))
     chosen = choose_route(question)
+    if any(map(depends_on, chosen.parts)):
+        chosen = RouteChoice("fact", "")
     may_calculate = chosen.route in ("fact", "steps", "list") and not state.get("no_table_answers")
     calculator = deps.engine.calculator
     if may_calculate and calculator and calculator.is_calculation(question) and _has_tables(deps):

@@ -28,7 +28,9 @@ class GraphState(TypedDict, total=False):
     an earlier run. `consent` is the user's reply to a query, as in `ConsentDecision`, for a run that was rebuilt from
     its events. `meant_documents` are the ids of those that the question means by “this document”, to which all nodes
     are limited. `no_table_answers` is set when no table holds what a comparison or a list asks for. `lacks_web` is set
-    when the documents may cover the question only in part and the web cannot be searched.
+    when the documents may cover the question only in part and the web cannot be searched. `steps` are those of a
+    question about something that it describes, set when no passage answers it as a whole; `missing_step` is the first
+    one if nothing answers that.
     """
 
     begin_at: NodeName
@@ -45,6 +47,8 @@ class GraphState(TypedDict, total=False):
     rulings: dict[int, Ruling]
     search_web: bool
     lacks_web: bool
+    steps: tuple[str, ...]
+    missing_step: str
     query: str
     extra_query: str
     sought: dict[int, str]

@@ -297,6 +297,7 @@ def _route_lines(step: Step, trace: Trace) -> Iterable[str]:
                     relevant=part.relevant, passages=format_count(len(part.passages), "passage")
                 )
                 yield f"{_quote(part.question)}: {_('answered') if part.answered else _('no answer')}, {graded}"
+                yield to_one_line(translate_text(part.reason))
 
 
 def _quote(text: str) -> str:

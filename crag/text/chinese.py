@@ -124,7 +124,7 @@ def find_missing_letters(question: str, text: str) -> tuple[str, ...]:
     return tuple(
         found[0][at]
         for found in _HAN.finditer(question)
-        for at, marks in enumerate(pairwise(_mark_held(found[0], text)))
+        for at, marks in enumerate(pairwise(mark_held(found[0], text)))
         if marks == ("", "held")
         and found[0][at] not in text + _FUNCTION + _CLASSIFIER
         and _ASKED_NOUN.match(question, found.start() + at)
@@ -141,7 +141,7 @@ def _find_missing(question: str, text: str) -> list[tuple[int, str]]:
     missing: list[tuple[int, str]] = []
     for found in _HAN.finditer(question):
         run, start = found[0], found.start()
-        signs = "".join(" " if mark else "-" for mark in _mark_held(run, text))
+        signs = "".join(" " if mark else "-" for mark in mark_held(run, text))
         for gap in re.finditer("-+", signs):
             word = run[gap.start() : gap.end()].strip(_FUNCTION)
             at = start + run.index(word, gap.start())
@@ -150,7 +150,7 @@ def _find_missing(question: str, text: str) -> list[tuple[int, str]]:
     return missing
 
 
-def _mark_held(run: str, text: str) -> list[str]:
+def mark_held(run: str, text: str) -> list[str]:
     """Return for each character whether the text holds it, whether it frames the question, or neither."""
     marks = [""] * len(run)
     for at in range(len(run) - 1):

@@ -25,6 +25,7 @@ from crag.text.language import (
     is_table_row,
     split_sentences,
 )
+from crag.text.nested_questions import split_description
 from crag.text.opening_hours import asks_opening, find_days, name_hours_asked_for, names_day_itself, tells_other_opening
 from crag.text.patterns import lazy_regex
 from crag.text.question_parts import split_question
@@ -111,6 +112,8 @@ class BuiltinCoverageCheck(CoverageCheck):
     ) -> bool:
         """Return whether one of the quotations lacks nothing, and whether an `answer` in other words keeps to them."""
         asked = analyze_question(question, self._statistics)
+        if asked.is_cjk and split_description(question):  # the sentence before may describe another thing
+            used = [Quotation(sentence, "") for quoted in used for sentence in quoted.text.split("\n")]
         if not self._covers(asked, used) and not all(self._covers_part(asked, part, used) for part in _clauses(asked)):
             return False
         if _has_rival(asked, used, passages):

@@ -30,6 +30,7 @@ _BEFORE_CASE = ("만", "까지", "부터", "에서", "들")  # particles that �
 _COPULA = lazy_regex(
     "(?:이었습니까|였습니까|이었나요|였나요|이었는가|였는가|이었나|였나|입니까|인가요|인가|인지|일까요|일까|이에요|예요|에요|이야|야|이죠|죠)$"
 )
+_STATED = lazy_regex("(?<=[가-힣A-Za-z])(?:입니다|이었다|였다|이다)[.]?$")
 _VERB_ENDING = lazy_regex(
     "(?:았습니까|었습니까|였습니까|습니까|니까|았나요|었나요|였나요|나요|았는가|었는가|는가|은가|ㄴ가|을까요|까요|을까|을지|는지|은지"
     "|려면|으면|면|려고|어야|아야|여야|야|어서|아서|여서|서|도록|어도|아도|여도|어요|아요|여요|어|아|여|고|며|지|게|기|던|는|은|을|요|나|니|죠|다)$"
@@ -255,6 +256,16 @@ def fits_particle(noun: str, particle: str) -> bool:
     if re.match("이|은|을|과|으", particle):
         return bool(coda)
     return not (coda and re.match("가|는|를|와|나|란|라|랑", particle))
+
+
+def ends_in_consonant(word: str) -> bool:
+    """Return whether a word ends in a consonant, which decides between 은 and 는."""
+    return "가" <= word[-1:] <= "힣" and bool(_coda(word))
+
+
+def strip_particles(word: str) -> str:
+    """Return a word without the copula and the particles at its end."""
+    return _strip(_STATED.sub("", word) or word)
 
 
 def _coda(word: str) -> int:

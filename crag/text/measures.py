@@ -94,6 +94,10 @@ _KOREAN_MONEY = (
     r"(?<![\d.,])\d[\d.,]*\s?[천백만억조]*\s?(?:원|달러|유로|엔|위안|%|퍼센트|배)|[$€£₩]\s?\d[\d.,]*|무료"
     r"|[일이삼사오육칠팔구십백천만억조]+\s?원"
 )
+_CHINESE_MONEY = (
+    r"[\d一二三四五六七八九十百千万萬億亿兩两半,.]+\s?[元圆圓塊块鎊镑]|[$€£¥]\s?\d[\d,.]*|NT\$?\s?\d[\d,.]*|美金|法郎|[盧卢]布"
+    r"|免[費费]|半[價价]"
+)
 _MEASURES = tuple(  # what a question asks, and the quantities that answer it
     (lazy_regex(asks, re.IGNORECASE), lazy_regex(holds, re.IGNORECASE))
     for asks, holds in (
@@ -137,6 +141,7 @@ _MEASURES = tuple(  # what a question asks, and the quantities that answer it
             ),
             _KOREAN_MONEY,
         ),
+        (r"多少[钱錢]", _CHINESE_MONEY),
     )
 )
 _CLOCK = (

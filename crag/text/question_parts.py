@@ -15,6 +15,8 @@ _QUESTION_WORDS = (
 )
 _JOINT = lazy_regex(rf",? (?:and|or) (?={_QUESTION_WORDS})", re.IGNORECASE)
 _LEADING_WORDS = lazy_regex(rf"\W*{_QUESTION_WORDS}", re.IGNORECASE)
+_NAME = lazy_regex(r"(?:\bthe )?(?<!^)\b[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*")
+_PRONOUN = lazy_regex(r"\b(?:it|they|them|he|she|him)\b", re.IGNORECASE)
 _KOREAN_WORDS = r"(?:언제(?:까지|부터)?|어디(?:에서|서|로)?|누가|누구(?:와|랑|에게)?|얼마(?:에|나)?)"
 _CHINESE_WORDS = r"(?:何[时時]|什[么麼][时時][候间間]|[谁誰]|多少[钱錢]|在?哪[里裡兒儿]|在?何[处處地]|在?什[么麼]地方)"
 _JOINT_TOPICS = lazy_regex(  # "보증금이랑 관리비 얼마예요?"
@@ -47,8 +49,15 @@ def split_question(question: AnalyzedQuestion) -> list[AnalyzedQuestion]:
     if not extract_terms(first):
         first += _LEADING_WORDS.sub("", second)
     elif extract_terms(second):
-        return [analyze_question(_write_question(part), question.statistics) for part in parts]
+        second = _name_subject(first, second)
+        return [analyze_question(_write_question(part), question.statistics) for part in (first, second)]
     return [_ask_for(question, _write_question(part)) for part in (first, second)]
+
+
+def _name_subject(first: str, second: str) -> str:
+    """Return the second part with the only name of the first in place of a pronoun."""
+    named = set(_NAME.findall(first))
+    return _PRONOUN.sub(lambda _: next(iter(named)), second, count=1) if len(named) == 1 else second
 
 
 def separate_questions(question: AnalyzedQuestion) -> list[AnalyzedQuestion]:

@@ -9,8 +9,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from crag.text.comparisons import Comparison, parse_comparison
 from crag.text.korean import ends_as_noun, fits_particle
 from crag.text.language import detect_language, extract_terms
+from crag.text.nested_questions import split_description
 from crag.text.patterns import MONTHS, SEVERAL, lazy_regex
 from crag.text.questions import is_long_question
 from crag.text.route_classifier import classify_route
@@ -27,7 +29,8 @@ class RouteChoice:
     """How to answer a question, and why in a sentence.
 
     `topic` is what to list, `place` where, as the question names it; `parts` are the sub-questions of a question in
-    several steps. `is_clear` is false for a fact if the wording may mean something else.
+    several steps, in which `[1]` stands for the answer to the first, each about one thing of a `comparison`. `is_clear`
+    is false for a fact if the wording may mean something else.
     """
 
     route: Route
@@ -35,6 +38,7 @@ class RouteChoice:
     topic: str = ""
     place: str = ""
     parts: tuple[str, ...] = ()
+    comparison: Comparison | None = None
     is_clear: bool = True
 
 
@@ -128,7 +132,8 @@ def choose_route(question: str) -> RouteChoice:
     own = _BORROWED.sub("", _INTERVAL.sub("", asked))
     asking = {route: share for route, share in classify_route(own).items() if route != "talk"}
     shares = {route: share / max(sum(asking.values()), 1e-9) for route, share in asking.items()}
-    stated, parts = _find_list_topic(asked), split_into_parts(asked)
+    comparison = parse_comparison(asked)
+    stated, parts = _find_list_topic(asked), comparison.questions if comparison else split_into_parts(asked)
     odds = dict(shares)
     for route, has_form in (("document", _find_summary(asked)), ("list", stated), ("steps", parts)):
         odds[route] = shares.get(route, 0.0) + _FORM * bool(has_form)
@@ -146,8 +151,9 @@ def choose_route(question: str) -> RouteChoice:
         place = _words("place").search(asked) if stated else None
         where = next(filter(None, place.groups()), "") if place else ""
         return _choose_list(topic, where)
-    if route == "steps" and (parts := parts or _guess_parts(asked)):
-        return RouteChoice("steps", f"It asks {len(parts)} things.", parts=parts)
+    if route == "steps" and (parts := parts or split_description(asked) or _guess_parts(asked)):
+        reason = "It compares two things." if comparison else f"It asks {len(parts)} things."
+        return RouteChoice("steps", reason, parts=parts, comparison=comparison)
     return replace(_FACT, is_clear=shares["fact"] + shares.get("table", 0.0) >= _CLEAR)
 
 
@@ -211,7 +217,7 @@ def force_route(question: str, route: Route) -> RouteChoice:
     if chosen.route == route:
         return replace(chosen, reason="")
     topic = (_guess_topic(question) or question) if route == "list" else ""
-    parts = _guess_parts(question) if route == "steps" else ()
+    parts = (split_description(question) or _guess_parts(question)) if route == "steps" else ()
     return RouteChoice(route, "", topic=topic, parts=parts or (question,))
 
 

@@ -11,6 +11,7 @@ from itertools import chain
 
 from crag.text.korean import NOUN_SYNONYMS
 from crag.text.language import extract_terms
+from crag.text.patterns import lazy_regex
 
 _FORMS = """
     bear bore born borne; beat beaten; become became; begin began begun; bend bent; bind bound; bite bit bitten;
@@ -53,6 +54,9 @@ _SYNONYMS = """
 """
 
 
+_PAST_FORM = lazy_regex(r"\w+ed|set|put|cut|shut|read|located|called|worth|made|left|had|was|were")
+
+
 @cache
 def _index_forms() -> dict[str, frozenset[str]]:
     groups = [frozenset(extract_terms(group)) for group in (*_FORMS.split(";"), *_SYNONYMS.split(";"))]
@@ -62,6 +66,12 @@ def _index_forms() -> dict[str, frozenset[str]]:
 def find_other_forms(term: str) -> frozenset[str]:
     """Return the terms of the other forms of an irregular verb, and of synonyms; mostly none."""
     return _index_forms().get(term, frozenset()) - {term}
+
+
+def is_past_form(word: str) -> bool:
+    """Return whether an English word may be a verb in the past: *opened*, *led*, *set*."""
+    past = (form for group in _FORMS.split(";") for form in group.split()[1:])
+    return bool(_PAST_FORM.fullmatch(word)) or word in past
 
 
 def find_synonyms(word: str) -> tuple[str, ...]:

@@ -312,11 +312,11 @@ def test_a_route_that_the_user_chose_is_kept():
         # something that is described, not named
         (
             "Who manages the team that built the bridge?",
-            ("Built the bridge", "Who manages the team that built the bridge?"),
+            ("Which team built the bridge?", "Who manages [1]?"),
         ),
         (
             "이 약을 처방한 의사는 어느 병원 소속인가요?",
-            ("이 약을 처방한 의사", "이 약을 처방한 의사는 어느 병원 소속인가요?"),
+            ("이 약을 처방한 의사는 누구인가요?", "[1]는 어느 병원 소속인가요?"),
         ),
         ("给船长看病的医生在哪里坐诊？", ("给船长看病", "给船长看病的医生在哪里坐诊？")),
         ("Who is the landlord?", ("Who is the landlord?",)),
