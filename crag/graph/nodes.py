@@ -105,6 +105,8 @@ def condense_question(state: GraphState, deps: Deps) -> GraphState:
     changed = GraphState(standalone_question=condensed.text, meant_documents=tuple(meant))
     if is_route_open(state | changed, deps) and (route := judge_route(state | changed, deps)):
         changed["route"] = route
+        if route == "steps" and deps.engine.route_judge:
+            changed["parts"] = deps.engine.route_judge.split(retrieval_question(state | changed), deps.stop)
         if route == "fact":  # the nodes for other kinds of question say so themselves
             deps.emit(RouteChosen(route, route_reason(route, deps)))
     return changed

@@ -25,7 +25,7 @@ from crag.graph.citations import (
 )
 from crag.graph.nodes import graph_node
 from crag.graph.route_nodes import answer_as_fact, select_route, to_plain_line
-from crag.graph.state import Deps, GraphState, retrieval_question
+from crag.graph.state import Deps, GraphState
 from crag.prompts import fill_template, load_prompt
 from crag.protocols import PromptFit
 from crag.text.citation_marks import escape_brackets, strip_bold, strip_citations
@@ -33,7 +33,7 @@ from crag.text.comparisons import Comparison
 from crag.text.language import detect_written_language, split_sentences
 from crag.text.matches import MatchFinder
 from crag.text.nested_questions import depends_on, name_answer
-from crag.text.routes import RouteChoice, choose_route, names_something
+from crag.text.routes import RouteChoice, names_something
 from crag.text.sanitization import to_one_line
 from crag.text.short_answers import ShortAnswer, ask_without_kind, find_short_answer, names_all
 from crag.translation import N_
@@ -67,7 +67,7 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
     has no clear answer or the second none, the question is answered as if it had no steps.
     """
     steps = state.get("steps", ())
-    choice = RouteChoice("steps", _IN_STEPS, parts=steps) if steps else _select_parts(state, deps)
+    choice = RouteChoice("steps", _IN_STEPS, parts=steps) if steps else select_route(state, deps)
     if not steps:
         deps.emit(RouteChosen("steps", choice.reason))
     language = detect_written_language(state["question"])
@@ -96,14 +96,6 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
             _emit_part(answer, deps, is_first=answer is answers[0])
     conclusion = _compare(choice.comparison, answers, language) if choice.comparison else ""
     return _write_answer(state, answers, conclusion, deps)
-
-
-def _select_parts(state: GraphState, deps: Deps) -> RouteChoice:
-    """Return the parts of the question: as its wording states them, else as a model divides it, else by guess."""
-    choice, question = select_route(state, deps), retrieval_question(state)
-    if deps.engine.route_judge is None or choose_route(question).route == "steps":
-        return choice
-    return replace(choice, parts=deps.engine.route_judge.split(question, deps.stop) or choice.parts)
 
 
 def _emit_part(answer: _PartAnswer, deps: Deps, *, is_first: bool) -> None:

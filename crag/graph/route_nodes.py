@@ -57,6 +57,7 @@ def select_route(state: GraphState, deps: Deps) -> RouteChoice:
         return RouteChoice("fact", "")
     if judged := state.get("route"):
         chosen = force_route(question, judged)
+        chosen = replace(chosen, parts=state.get("parts") or chosen.parts)
         can_follow = {"steps": len(chosen.parts) > 1, "table": _has_tables(deps)}
         if can_follow.get(judged, True):
             return replace(chosen, reason=route_reason(judged, deps))

@@ -21,16 +21,16 @@ class GraphState(TypedDict, total=False):
 
     `short_question` is set when the question does not fit a model's window. `rulings` are the user's overrides by
     passage id. `extra_query` is a web query that the user requested on top of what the verdicts call for; `sought`
-    holds that query for each passage it found. `web_passages` may be set from the start when an earlier version of
-    the answer found them. `is_fact` is set when another way to answer led to nothing, `unmatched_topic` if that was a
-    list of what no passage holds, of which `passages_read` were read. `route` is the route that a model chose.
-    `begun_answer` is the text that the answer continues. `begin_at` is the first node of a run whose state comes from
-    an earlier run. `consent` is the user's reply to a query, as in `ConsentDecision`, for a run that was rebuilt from
-    its events. `meant_documents` are the ids of those that the question means by “this document”, to which all nodes
-    are limited. `no_table_answers` is set when no table holds what a comparison or a list asks for. `lacks_web` is set
-    when the documents may cover the question only in part and the web cannot be searched. `steps` are those of a
-    question about something that it describes, set when no passage answers it as a whole; `missing_step` is the first
-    one if nothing answers that.
+    holds that query for each passage it found. `web_passages` may be set from the start when an earlier version of the
+    answer found them. `is_fact` is set when another way to answer led to nothing, `unmatched_topic` if that was a list
+    of what no passage holds, of which `passages_read` were read. `route` is the route that a model chose, `parts` how
+    it divides the question. `begun_answer` is the text that the answer continues. `begin_at` is the first node of a run
+    whose state comes from an earlier run. `consent` is the user's reply to a query, as in `ConsentDecision`, for a run
+    that was rebuilt from its events. `meant_documents` are the ids of those that the question means by “this document”,
+    to which all nodes are limited. `no_table_answers` is set when no table holds what a comparison or a list asks for.
+    `lacks_web` is set when the documents may cover the question only in part and the web cannot be searched. `steps`
+    are those of a question about something that it describes, set when no passage answers it as a whole; `missing_step`
+    is the first one if nothing answers that.
     """
 
     begin_at: NodeName
@@ -40,6 +40,7 @@ class GraphState(TypedDict, total=False):
     standalone_question: str
     meant_documents: tuple[str, ...]
     route: Route
+    parts: tuple[str, ...]
     passages: tuple[Passage, ...]
     web_passages: tuple[Passage, ...]
     verdicts: dict[int, Verdict]

@@ -22,7 +22,14 @@ _ROLE = (
 _PERSON = lazy_regex(rf"(?:person|man|woman|one|people|someone|somebody|anyone|employee|member|{_ROLE})s?$")
 _DEED = lazy_regex(r"founder|author|architect|designer|inventor|builder|maker|painter|composer|winner|translator")
 _ANYBODY = lazy_regex(r"(?:person|man|woman|one|people|someone|somebody|anyone)$")
-_NOUN = r"(?P<noun>(?:[\w’'-]+ ){0,2}?[\w’'-]+?)"
+_NO_NOUN = r"(?!(?:of|in|on|at|and|or|to|for|from|with|by|that|is|are|was|were|do|does|did|has|have|most|\w+ly)\b)"
+_NOUN = rf"(?P<noun>(?:{_NO_NOUN}[\w’'-]+ ){{0,2}}?{_NO_NOUN}[a-z][\w’'-]*?)"
+_PLURAL = lazy_regex("(?<![su])s$")
+_ASKS = lazy_regex(r"\b(?:who|whom|whose|what|when|where|why|how|which)\b", re.IGNORECASE)
+_BEGINS_ASKING = lazy_regex(
+    r"\W*(?:(?:in|at|on|from|to|for|since|until|by|with|under|after) )?(?=wh|how)", re.IGNORECASE
+)
+_ASKS_ITSELF = lazy_regex(r"\b(?:what|who|which) (?:is|are|was|were) $", re.IGNORECASE)
 _DESCRIPTIONS = (
     lazy_regex(
         rf"\b(?:the|an?) {_NOUN},? (?P<link>that|who|which|where|(?:in|at|on|for|from|with) (?:which|whom)) "
@@ -47,8 +54,8 @@ _BASE_VERB = lazy_regex(
 _NOTHING_ASKED = frozenset(extract_terms("name names called mean"))
 _KOREAN_ENDED = lazy_regex("(?P<noun>[가-힣A-Za-z\\d·-]+?)(?P<particle>은|는|이|가|을|를|의|에서|에게|에)")
 _KOREAN_MODIFIER = lazy_regex(  # ends in a verb that modifies a noun: 개장한, 운영하는, 맡은
-    "(?:하|되|있|없|치|르|끄|드|쓰|맡|키|모이|(?:걸|열|팔|불|올|달)리)는$|[한된난낸킨친린든쓴운본온준진긴뜬뀐던할될]$"
-    "|(?:맡|받|지|읽|찍|심|찾|얻|닦|놓|뽑|묻|엮)은$"
+    "^(?!(?:한|[가-힣]*(?:기본|일본|대한|관한|위한|의한|인한))$).*(?:(?:하|되|있|없|치|르|끄|드|쓰|맡|키|모이|(?:걸|열|팔|불|올|달)리)는|[한된난낸킨친린든쓴운본온준진긴뜬뀐던할될]"
+    "|(?:맡|받|지|읽|찍|심|찾|얻|닦|놓|뽑|묻|엮)은)$"
 )
 _KOREAN_ROLE = (
     "(?:책임자|담당자|(?:관|소|원|회|사|교|반|팀|부|과|점|국|센터)장|대표|감독|저자|작가|설립자|창립자|건축가|강사|교사|주인|소유자"
@@ -58,15 +65,20 @@ _KOREAN_PERSON = lazy_regex(
     rf"(?:사람|분|직원|회원|선생님?|의사|기사|화가|학생|[가-힣]자(?<!의자|상자)|{_KOREAN_ROLE})$"
 )
 _KOREAN_OFFICE = lazy_regex(rf"{_KOREAN_ROLE}$")
+_KOREAN_ANYTHING = frozenset(["것", "곳", "때", "점", "수", "이유", "경우", "이후", "이전", "중", "해", "등"])
+_KOREAN_ASKS = lazy_regex(r"(?<![가-힣])(?:무엇|무슨|누구|누가|언제|어디|어느|어떤|얼마|몇|왜|뭐)")
 _KOREAN_NOTHING_ASKED = frozenset(["이름", "명칭"])
 _CHINESE_ROLE = "(?:[组組馆館校院部班社店站会會][長长]|主任|[经經]理|[负負][责責]人|作者|[创創]始人|[设設][计計][师師])"
 _CHINESE_PERSON = lazy_regex(rf"(?:人|[师師员員家者士生]|{_CHINESE_ROLE})$")
 _CHINESE_NOUN = (
-    r"(?P<noun>[^的，。？?什哪谁誰几幾多何怎是在由]{0,5}"
-    "(?:[人师師员員家者士生池馆館楼樓厅廳室店园園院校社司厂廠站场場城市县縣镇鎮村桥橋路街课課班书書画畫歌剧劇"
-    "表件备備机機器具车車船品药藥材奖獎队隊组組会會部门門系统統]|公司))"
+    "(?P<noun>[^的，。？?什哪谁誰几幾多何怎是在由]{0,5}"
+    "(?:[人师師员員家者士生池馆館楼樓厅廳室店园園院校社司厂廠站城市县縣镇鎮村桥橋路街课課班书書画畫歌剧劇"
+    "表件备備机機器具车車船品药藥材奖獎队隊组組门門]|公司|(?:基金|[协協学學]|委[员員])[会會]))"
+    "(?!以及|[和与與国國们們口分地])(?=[的是在由有被何什哪几幾多每]|星期|[周週]|[\u4e00-\u9fff]{1,2}[于於了過过哪什多几幾])"
 )
-_CHINESE_DESCRIPTION = lazy_regex(rf"(?P<said>[^，。？?的]{{2,}}?)(?P<link>所在的|的){_CHINESE_NOUN}(?P<rest>.+)")
+_CHINESE_DESCRIPTION = lazy_regex(
+    rf"(?P<said>[^，。？?的哪什谁誰何]{{2,}}?)(?P<link>所在的|的){_CHINESE_NOUN}(?P<rest>.+)"
+)
 _CHINESE_OFFICE = lazy_regex(rf"(?P<said>[^，。？?的]{{1,10}}?)(?P<link>)(?P<noun>{_CHINESE_ROLE})(?P<rest>.+)")
 
 
@@ -96,10 +108,12 @@ def name_answer(part: str, answer: str) -> str:
 
 
 def _split_english(asked: str) -> tuple[str, ...]:
-    for pattern in _DESCRIPTIONS:
+    for pattern in _DESCRIPTIONS if _BEGINS_ASKING.match(asked) else ():
         for found in pattern.finditer(asked):
             given = found.groupdict()
-            if "done" in given and not is_past_form(found["done"]):
+            is_other = "done" in given and not is_past_form(found["done"])
+            is_other |= " " in (given.get("link") or "") and not _OWN_SUBJECT.match(found["said"])
+            if is_other or _ASKS_ITSELF.search(asked, 0, found.start()) or _ASKS.search(found["said"]):
                 continue
             end = found.end()
             if (fronted := _FRONTED.search(asked, 0, found.start())) and "owner" not in given:
@@ -124,11 +138,12 @@ def _ask_described(found: re.Match[str], said: str) -> str:
     if owner := given.get("owner"):
         return f"{asks} is {owner} {noun}?"
     if "done" in given:
-        return f"Which {noun} {'were' if re.search('[^s]s$', noun) else 'was'} {said}?"
+        return f"Which {noun} {'were' if _PLURAL.search(noun) else 'was'} {said}?"
     if not (link := given.get("link")):
         return f"{asks} {'was' if _DEED.fullmatch(noun) else 'is'} the {noun} of {said}?"
-    if link not in ("that", "who", "which") or _OWN_SUBJECT.match(said):
-        return f"{asks} is the {noun} {link} {said}?"
+    own_subject = _OWN_SUBJECT.match(said) or (_PLURAL.search(noun) and said.split()[0].endswith("s"))
+    if link not in ("that", "who", "which") or own_subject:
+        return f"{asks} {'are' if _PLURAL.search(noun) else 'is'} the {noun} {link} {said}?"
     if _ANYBODY.fullmatch(noun) or noun in ("thing", "something"):
         return f"{asks} {said}?"
     return f"Which {noun} {said}?"
@@ -152,12 +167,16 @@ def _split_korean(asked: str) -> tuple[str, ...]:
     for at in range(1, len(words) - 1):
         ended = _KOREAN_ENDED.fullmatch(words[at])
         before = [word for word in words[max(1, at - 2) : at] if _KOREAN_MODIFIER.search(word)]
-        if ended is None or not (before or _KOREAN_OFFICE.search(ended["noun"])):
+        if ended is None or _KOREAN_MODIFIER.search(words[at]) or not (before or _KOREAN_OFFICE.search(ended["noun"])):
             continue
         rest = " ".join(words[at + 1 :])
+        described = " ".join([*words[:at], ended["noun"]])
+        if ended["noun"] in _KOREAN_ANYTHING or _KOREAN_ASKS.search(described):
+            return ()
+        if any(map(_KOREAN_MODIFIER.search, words[at + 1 : -1])):
+            return ()  # what is asked for is described by this
         if not set(korean.find_content_words(rest)) - _KOREAN_NOTHING_ASKED:
             return ()
-        described = " ".join([*words[:at], ended["noun"]])
         topic = "은" if korean.ends_in_consonant(described) else "는"
         asks = "누구" if _KOREAN_PERSON.search(described) else "무엇"
         return f"{described}{topic} {asks}인가요?", f"[1]{ended['particle']} {rest}?"

@@ -21,6 +21,7 @@ from tests.waiting import PATIENCE, wait_until
 
 DOCUMENTS = {
     "guide.md": "# Bridges\n\nThe Halden bridge opened in 1931. It is painted red. Two bridges cross the river.",
+    "people.md": "# People\n\nOlga Lind designed the Halden bridge. Olga Lind was born in Odby in 1899.",
     "boats.csv": "Boat,Harbour,Length\nTern,Odby,12\nGull,Odby,9\nAuk,Moorby,15\n",
 }
 OPEN = "Tell me about the bridges"
@@ -56,6 +57,17 @@ def reply(ollama: ScriptedOllama, said: Say) -> None:
 
 def ask(application: Application, question: str, **options: object) -> Trace:
     return applications.ask(application, question, **{"model": "ollama:llama3.1:8b", **options})
+
+
+def reply_with_steps(ollama: ScriptedOllama, *steps: str) -> None:
+    def say(asked: Asked) -> Say:
+        if is_route_question(asked):
+            return Say("Steps", alternatives={"Steps": 0.0})
+        if "You divide a question" in asked.prompt:
+            return Say("\n".join(steps))
+        return Say(answer_like_a_little_model(asked))
+
+    ollama.script = say
 
 
 def unseen(question: str) -> str:
@@ -137,3 +149,18 @@ def test_before_a_query_is_written_the_model_may_call_it_a_fact(application, oll
     trace = ask(application, unseen(question))
     assert (trace.state, trace.table) == ("done", None)
     assert len(route_questions(ollama)) == is_asked
+
+
+def test_a_model_divides_a_question_into_steps_of_which_one_needs_the_answer_to_another(application, ollama) -> None:
+    reply_with_steps(ollama, "1. Who designed the Halden bridge?", "2. Where was [1] born?")
+    trace = ask(application, unseen(OPEN))
+    assert [part.question for part in trace.parts] == ["Who designed the Halden bridge?", "Where was Olga Lind born?"]
+    assert trace.parts[1].reason == "“Olga Lind” is the answer to “Who designed the Halden bridge?”."
+    assert "Odby" in trace.text
+
+
+@pytest.mark.parametrize("steps", [("Where was [1] born?", "Where was [2] born?"), ("Which bridges?",), ("I cannot.",)])
+def test_a_division_that_makes_no_sense_is_not_followed(application, ollama, steps) -> None:
+    reply_with_steps(ollama, *steps)
+    trace = ask(application, unseen(OPEN))
+    assert (trace.state, trace.parts) == ("done", [])
