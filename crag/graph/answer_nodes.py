@@ -23,7 +23,8 @@ from crag.prompts import fill_template, load_prompt, name_searched
 from crag.protocols import OFF_TOPIC, PromptFit, Writer
 from crag.text.citation_marks import escape_brackets, strip_citations
 from crag.text.formatting import format_count, format_date, format_place, to_local_time
-from crag.text.language import detect_language, detect_written_language, is_table_row
+from crag.text.language import detect_language, detect_written_language, is_table_row, split_sentences
+from crag.text.nested_questions import joins_steps
 from crag.text.questions import detect_answer_type, extract_asking_sentences, is_long_question
 from crag.text.sanitization import to_one_line
 from crag.text.spelling import is_certain
@@ -136,7 +137,8 @@ def _is_covered(
 
 def _describe_unanswered_part(state: GraphState, text: str, used: list[Knowledge], deps: Deps) -> str:
     """Return a last paragraph that names the step or half of a question that was not found, mostly none."""
-    part = state.get("missing_step", "")
+    is_joined = any(joins_steps(retrieval_question(state), sentence) for sentence in split_sentences(text))
+    part = "" if is_joined else state.get("missing_step", "")
     if deps.engine.coverage and not part:
         part = deps.engine.coverage.find_unanswered_part(retrieval_question(state), collect_quotations(text, used))
     template = load_prompt("unanswered_part", detect_written_language(state["question"]))

@@ -71,22 +71,15 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
     if not steps:
         deps.emit(RouteChosen("steps", choice.reason))
     language = detect_written_language(state["question"])
-    answers, knowledge, said = list[_PartAnswer](), list[Knowledge](), set[str]()
+    answers, knowledge = list[_PartAnswer](), list[Knowledge]()
     for part in choice.parts:
-        answer = _answer_step(part, answers, len(knowledge), deps)
-        if choice.comparison and not choice.comparison.is_about(len(answers), strip_citations(answer.text)):
-            answer = replace(answer, text="", outcome=None, knowledge=())
+        answer = _answer_step(part, answers, len(knowledge), choice.comparison, deps)
         if steps and not (answer.text if answers else answer.short):
             return {"steps": (), "missing_step": "" if answers or answer.is_named else part}
-        text = answer.text or load_prompt("part_not_answered", language)
-        if answer.text and strip_citations(answer.text) in said:
-            text = load_prompt("part_answered_above", language)
-        said.add(strip_citations(answer.text))
-        written = replace(answer, written=f"**{to_plain_line(answer.question)}**\n\n{text}")
-        answers.append(written)
+        answers.append(_write_part(answer, answers, language))
         knowledge += answer.knowledge
         if not steps:
-            _emit_part(written, deps, is_first=len(answers) == 1)
+            _emit_part(answers[-1], deps, is_first=len(answers) == 1)
     if not any(answer.outcome for answer in answers):
         missing = choice.parts[0] if any(map(depends_on, choice.parts)) else ""
         return answer_as_fact("No part of the question could be answered on its own.", deps) | {"missing_step": missing}
@@ -95,7 +88,18 @@ def answer_parts(state: GraphState, deps: Deps) -> GraphState:
         for answer in answers:
             _emit_part(answer, deps, is_first=answer is answers[0])
     conclusion = _compare(choice.comparison, answers, language) if choice.comparison else ""
-    return _write_answer(state, answers, conclusion, deps)
+    outcome = _joint_outcome(answers)
+    if choice.comparison and not conclusion:  # the values are there, but not which is more
+        outcome = _lower(outcome)
+    return _write_answer(state, answers, conclusion, outcome, deps)
+
+
+def _write_part(answer: _PartAnswer, before: Sequence[_PartAnswer], language: WrittenLanguage) -> _PartAnswer:
+    """Return an answer as it is shown, below its question; what answers two parts is shown once."""
+    text = answer.text or load_prompt("part_not_answered", language)
+    if answer.text and strip_citations(answer.text) in {strip_citations(other.text) for other in before}:
+        text = load_prompt("part_answered_above", language)
+    return replace(answer, written=f"**{to_plain_line(answer.question)}**\n\n{text}")
 
 
 def _emit_part(answer: _PartAnswer, deps: Deps, *, is_first: bool) -> None:
@@ -104,7 +108,9 @@ def _emit_part(answer: _PartAnswer, deps: Deps, *, is_first: bool) -> None:
     deps.emit(PartAnswered(SubQuestion(answer.question, answer.found, relevant, is_answered, answer.reason)))
 
 
-def _write_answer(state: GraphState, answers: Sequence[_PartAnswer], conclusion: str, deps: Deps) -> GraphState:
+def _write_answer(
+    state: GraphState, answers: Sequence[_PartAnswer], conclusion: str, outcome: Outcome, deps: Deps
+) -> GraphState:
     """Put the answers to all parts together, the conclusion last, which no source states and nothing checks."""
     text, held = "\n\n".join(one.written for one in answers), tuple(item for one in answers for item in one.knowledge)
     if all(answer.is_quoted for answer in answers):
@@ -123,7 +129,7 @@ def _write_answer(state: GraphState, answers: Sequence[_PartAnswer], conclusion:
     whole = f"{text}\n\n{conclusion}" if conclusion else text
     if conclusion:
         deps.emit(TokensWritten(f"\n\n{conclusion}"))
-    deps.emit(AnswerWritten(whole, collect_citations(text, held), _joint_outcome(answers), usage))
+    deps.emit(AnswerWritten(whole, collect_citations(text, held), outcome, usage))
     return {"answer": text, "knowledge": held}
 
 
@@ -171,11 +177,18 @@ class _PartAnswer:
     written: str = ""
 
 
-def _answer_step(part: str, before: Sequence[_PartAnswer], offset: int, deps: Deps) -> _PartAnswer:
-    """Answer one part; one that depends on another names the short answer to that, without which it is not asked."""
+def _answer_step(
+    part: str, before: Sequence[_PartAnswer], offset: int, comparison: Comparison | None, deps: Deps
+) -> _PartAnswer:
+    """Answer one part; one that depends on another names the short answer to that, without which it is not asked.
+
+    Where two things are compared, an answer must name the one that its part is about.
+    """
     if not (number := depends_on(part)):
         asked = _name_subject(part, before[0].question if before else part, deps)
         answer = replace(_answer_part(asked, offset, deps), question=part)
+        if comparison and not comparison.is_about(len(before), strip_citations(answer.text)):
+            return replace(answer, text="", outcome=None, knowledge=())
         return _read_short_answer(asked, answer)
     needed = before[number - 1] if number <= len(before) else None
     if needed is None or not needed.short:
@@ -184,8 +197,8 @@ def _answer_step(part: str, before: Sequence[_PartAnswer], offset: int, deps: De
     answer = _answer_part(asked, offset, deps)
     name, question = needed.short.text, needed.question
     reason = N_(f"“{name}” is the answer to “{question}”.")
-    if not needed.short.is_certain and answer.outcome in _CERTAIN:
-        answer = replace(answer, outcome="possible" if answer.is_quoted else "documents_partly")
+    if answer.outcome and not needed.short.is_certain:
+        answer = replace(answer, outcome=_lower(answer.outcome))
     return _read_short_answer(asked, replace(answer, reason=reason))
 
 
@@ -266,6 +279,12 @@ def _quote_section(part: str, passages: Sequence[Passage], offset: int) -> tuple
     return "\n".join(
         f"- {escape_brackets(to_one_line(one.text))} [{numbers[one.passage_id]}]" for one in items
     ), knowledge
+
+
+def _lower(outcome: Outcome) -> Outcome:
+    """Return the outcome of an answer as certain as this one that may not be all that is asked for."""
+    lowered: dict[Outcome, Outcome] = {"quoted": "possible", "documents": "documents_partly"}
+    return lowered.get(outcome, outcome)
 
 
 def _joint_outcome(answers: Sequence[_PartAnswer]) -> Outcome:

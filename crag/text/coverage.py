@@ -25,7 +25,7 @@ from crag.text.language import (
     is_table_row,
     split_sentences,
 )
-from crag.text.nested_questions import split_description
+from crag.text.nested_questions import joins_steps
 from crag.text.opening_hours import asks_opening, find_days, name_hours_asked_for, names_day_itself, tells_other_opening
 from crag.text.patterns import lazy_regex
 from crag.text.question_parts import split_question
@@ -112,8 +112,6 @@ class BuiltinCoverageCheck(CoverageCheck):
     ) -> bool:
         """Return whether one of the quotations lacks nothing, and whether an `answer` in other words keeps to them."""
         asked = analyze_question(question, self._statistics)
-        if asked.is_cjk and split_description(question):  # the sentence before may describe another thing
-            used = [Quotation(sentence, "") for quoted in used for sentence in quoted.text.split("\n")]
         if not self._covers(asked, used) and not all(self._covers_part(asked, part, used) for part in _clauses(asked)):
             return False
         if _has_rival(asked, used, passages):
@@ -168,6 +166,8 @@ class BuiltinCoverageCheck(CoverageCheck):
             return False
         if self._tells_value_of_another(question, sentence):
             return False
+        if question.is_cjk and not joins_steps(question.text, sentence.text):
+            return False  # the sentence before may describe another thing
         if not names_topic(question, sentence):
             return False
         return question.is_cjk or english.has_form(question, sentence, self._embedder)

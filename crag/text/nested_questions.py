@@ -7,6 +7,7 @@ answer to the first.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from crag.text import chinese, korean
 from crag.text.language import detect_language, extract_terms
@@ -82,6 +83,7 @@ _CHINESE_DESCRIPTION = lazy_regex(
 _CHINESE_OFFICE = lazy_regex(rf"(?P<said>[^，。？?的]{{1,10}}?)(?P<link>)(?P<noun>{_CHINESE_ROLE})(?P<rest>.+)")
 
 
+@lru_cache(maxsize=1000)
 def split_description(question: str) -> tuple[str, ...]:
     """Return both steps of a question about something that it describes; nothing if it describes nothing."""
     asked = question.strip(" ?？。.")
@@ -89,6 +91,13 @@ def split_description(question: str) -> tuple[str, ...]:
     if language == "ko":
         return _split_korean(asked)
     return _split_chinese(asked) if language == "zh" else _split_english(asked)
+
+
+def joins_steps(question: str, sentence: str) -> bool:
+    """Return whether a sentence has words of both steps of a question, or the question has no steps."""
+    steps = [set(extract_terms(step)) for step in split_description(question)]
+    held = set(extract_terms(sentence)) - set[str]().union(*steps[:1]).intersection(*steps[1:])
+    return all(step & held for step in steps)
 
 
 def depends_on(part: str) -> int:
