@@ -16,7 +16,7 @@ from typing import Any
 
 from crag.text import korean
 from crag.text.figures import Figure, find_figures, normalize_quantity
-from crag.text.language import detect_language, extract_terms, split_sentences
+from crag.text.language import detect_language, detect_written_language, extract_terms, split_sentences
 from crag.text.patterns import lazy_regex
 
 _TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -50,6 +50,7 @@ _RATE = lazy_regex(  # "£15 a month", "monthly"
     re.IGNORECASE,
 )
 _APPROXIMATION_LENGTH = 20  # characters before a figure: "approximately "
+_TRADITIONAL = str.maketrans("钱长时间", "錢長時間")
 _POWERS = {"천": 3, "千": 3, "만": 4, "万": 4, "萬": 4, "억": 8, "亿": 8, "億": 8}
 
 
@@ -177,6 +178,8 @@ def _ask_value(form: str, name: str, noun: str) -> str:
     is_plural = bool(_PLURAL.search(name))
     verbs = {"is": "are" if is_plural else "is", "does": "do" if is_plural else "does"}
     topics = ("은" if korean.ends_in_consonant(word) else "는" for word in (name, noun))
+    if detect_written_language(name + noun) == "zh-Hant":
+        form = form.translate(_TRADITIONAL)
     return form.format(name=name, noun=noun, **verbs, **dict(zip(("topic", "noun_topic"), topics, strict=True)))
 
 

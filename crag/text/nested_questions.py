@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from crag.text import chinese, korean
-from crag.text.language import detect_language, extract_terms
+from crag.text import korean
+from crag.text.language import detect_language, detect_written_language, extract_terms
 from crag.text.patterns import lazy_regex
 from crag.text.word_forms import is_past_form
 
@@ -76,6 +76,9 @@ _CHINESE_NOUN = (
     "(?:[人师師员員家者士生池馆館楼樓厅廳室店园園院校社司厂廠站城市县縣镇鎮村桥橋路街课課班书書画畫歌剧劇"
     "表件备備机機器具车車船品药藥材奖獎队隊组組门門]|公司|(?:基金|[协協学學]|委[员員])[会會]))"
     "(?!以及|[和与與国國们們口分地])(?=[的是在由有被何什哪几幾多每]|星期|[周週]|[\u4e00-\u9fff]{1,2}[于於了過过哪什多几幾])"
+)
+_CHINESE_NOTHING_ASKED = lazy_regex(
+    "[的是在由有于於被与與吗嗎呢]|什[么麼]|[谁誰]|哪(?:一?[个個里裡年天家位所])?|多少|[几幾][个個点點]?|名字|名[称稱]"
 )
 _CHINESE_DESCRIPTION = lazy_regex(
     rf"(?P<said>[^，。？?的哪什谁誰何]{{2,}}?)(?P<link>所在的|的){_CHINESE_NOUN}(?P<rest>.+)"
@@ -193,13 +196,17 @@ def _split_korean(asked: str) -> tuple[str, ...]:
 
 
 def _split_chinese(asked: str) -> tuple[str, ...]:
+    who, which = ("誰", "哪個") if detect_written_language(asked) == "zh-Hant" else ("谁", "哪个")
     for pattern in (_CHINESE_DESCRIPTION, _CHINESE_OFFICE):
-        found = pattern.match(asked)
-        if found and chinese.find_topics(found["rest"]):
-            said, noun = found["said"], found["noun"]
-            if noun == "人" and found["link"] == "的":
-                first = f"谁{said}？"
-            else:
-                first = f"{said}{found['link']}{noun}是{'谁' if _CHINESE_PERSON.search(noun) else '哪个'}？"
-            return first, f"[1]{found['rest']}？"
+        if not (found := pattern.match(asked)):
+            continue
+        described, said, noun = asked[: found.start("rest")], found["said"], found["noun"]
+        wanted = _CHINESE_NOTHING_ASKED.sub(" ", found["rest"]).split()
+        if not any(len(word) > 1 and word not in described for word in wanted):
+            continue
+        if noun == "人" and found["link"] == "的":
+            first = f"{who}{said}？"
+        else:
+            first = f"{described}是{who if _CHINESE_PERSON.search(noun) else which}？"
+        return first, f"[1]{found['rest']}？"
     return ()

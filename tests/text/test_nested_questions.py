@@ -40,6 +40,7 @@ from crag.text.nested_questions import depends_on, name_answer, split_descriptio
         ("야간 근무 책임자는 언제 입사했나요?", ("야간 근무 책임자는 누구인가요?", "[1]는 언제 입사했나요?")),
         ("负责陶艺课的人的电话号码是多少？", ("谁负责陶艺课？", "[1]的电话号码是多少？")),
         ("三月事故中发生故障的部件由谁供应？", ("三月事故中发生故障的部件是哪个？", "[1]由谁供应？")),
+        ("負責陶藝課的人的電話號碼是多少？", ("誰負責陶藝課？", "[1]的電話號碼是多少？")),
         ("夜班组长是哪一年入职的？", ("夜班组长是谁？", "[1]是哪一年入职的？")),
     ],
 )
@@ -61,6 +62,7 @@ def test_a_question_about_something_described_has_two_steps(question, steps):
         "陶艺课的学费是多少？",
         "林晓梅的电话号码是多少？",
         "霍市长启用的游泳池是哪个？",
+        "首次收復失地的中國軍隊是哪一個軍隊？",
     ],
 )
 def test_a_question_that_asks_only_for_what_it_describes_has_one(question):
