@@ -318,7 +318,7 @@ def test_a_route_that_the_user_chose_is_kept():
             "이 약을 처방한 의사는 어느 병원 소속인가요?",
             ("이 약을 처방한 의사는 누구인가요?", "[1]는 어느 병원 소속인가요?"),
         ),
-        ("给船长看病的医生在哪里坐诊？", ("给船长看病", "给船长看病的医生在哪里坐诊？")),
+        ("给船长看病的医生在哪里坐诊？", ("给船长看病的医生是谁？", "[1]在哪里坐诊？")),
         ("Who is the landlord?", ("Who is the landlord?",)),
         # one fact and its half
         ("How much is the fee and who collects it?", ("How much is the fee and who collects it?",)),
