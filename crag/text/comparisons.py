@@ -84,14 +84,13 @@ class Comparison:
     def _find_value(self, at: int, answer: str) -> _Value | None:
         found: dict[Figure, _Value] = {}
         for said in self._find_statements(at, answer):
-            rate = frozenset(period[0].lower() for period in _RATE.finditer(said))
             for quantity in _QUANTITY.finditer(normalize_quantity(said)):
                 before = quantity.string[: quantity.start()]
                 *_, figure = find_figures(before[-_APPROXIMATION_LENGTH:] + quantity[0])
                 if _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(quantity.string, quantity.end()):
                     return None
                 if re.fullmatch(_unit(self.units), figure.unit or "", re.IGNORECASE):
-                    found.setdefault(figure, _Value(figure, quantity, rate))
+                    found.setdefault(figure, _Value(figure, quantity, _find_rate(quantity)))
         return next(iter(found.values())) if len(found) == 1 else None
 
     def _find_statements(self, at: int, answer: str) -> Iterable[str]:
@@ -139,6 +138,16 @@ class _Value:
         written = f"{scaled:,.{max(self.precision + self._power, 0)}f}"
         written = written if "," in digits or scaled >= 10_000 else written.replace(",", "")
         return f"{self.match['sign'] or ''}{written}{self.match['scale'] or ''}{self.match['unit'] or ''}".strip()
+
+
+def _find_rate(quantity: re.Match[str]) -> frozenset[str]:
+    """Return the words for what a figure is of, such as "a month"; before it, "A day pass" is a name."""
+    found = (
+        rate[0].lower()
+        for rate in _RATE.finditer(quantity.string)
+        if rate.start() > quantity.start() or not rate[0].lower().startswith(("a ", "an "))
+    )
+    return frozenset(found)
 
 
 @cache

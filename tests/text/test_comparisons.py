@@ -79,6 +79,11 @@ def test_other_questions_compare_no_values(question):
             Difference(("£40", "£50"), 1, "£10"),
         ),
         (
+            "Which is cheaper, a day pass or an adult pass?",
+            ("A day pass costs £14.", "An adult pass costs £8.50."),
+            Difference(("£14", "£8.50"), 0, "£5.50"),
+        ),
+        (
             "성인 표와 어린이 표 중 어느 것이 더 싼가요?",
             ("성인 표는 1만 원이다.", "어린이 표는 4천 원이다."),
             Difference(("1만 원", "4천 원"), 0, "6천 원"),
