@@ -210,8 +210,8 @@ def _read_short_answer(question: str, answer: _PartAnswer) -> _PartAnswer:
 
 def _find_short_answer(question: str, text: str) -> ShortAnswer | None:
     """Return the name or term that an answer gives; None if its sentences give several."""
-    named = list(filter(None, (find_short_answer(question, sentence) for sentence in _split_plain(text))))
-    return named[0] if len({one.text for one in named}) == 1 else None
+    named = [find_short_answer(question, sentence) for sentence in _split_plain(text) if names_all(question, sentence)]
+    return named[0] if len({one and one.text for one in named}) == 1 else None
 
 
 def _split_plain(text: str) -> list[str]:

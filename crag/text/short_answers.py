@@ -38,6 +38,8 @@ _HAN = lazy_regex(r"[\u4e00-\u9fffA-Za-z\d·-]+")
 _CHINESE_BREAK = lazy_regex(r"[在由是为為叫被了和与與及]|(?:于|於)(?=\d)")
 _CHINESE_EDGE = "的了在由是为為被叫和与與及于於从從到也都就"
 _CLAUSE_END = lazy_regex(r"[;；，]|(?<=[고며]),?\s|,?\s(?:while|whereas|but|although)\s|,\s(?:and|who|which)\s")
+_OWNER_AFTER = lazy_regex(r" (?:of|to) (?:the|an?|our|this) ")
+_NAMES_ITSELF = lazy_regex(r"\b(?:cause|reason|name|title)\b|(?:원인|이유|이름|명칭)$|原因|名字|名[称稱]")
 _WITHIN = lazy_regex(r" (?:of (?:the )?)?")
 _FIGURE = lazy_regex(r"[\d.,:/年月日点點분시일월원元-]+")
 
@@ -52,12 +54,17 @@ class ShortAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """What a sentence says beyond the question. `is_kind`: it ends in the noun asked for."""
+    """What a sentence says beyond the question. `is_kind`: it ends in the noun asked for.
+
+    `is_property`: it is something of what is asked about, as the secretary of the director, so that the rest is no
+    answer; a cause or a name is.
+    """
 
     text: str
     is_kind: bool = False
     is_name: bool = False
     is_circumstance: bool = False
+    is_property: bool = False
 
 
 def find_short_answer(question: str, sentence: str) -> ShortAnswer | None:
@@ -71,6 +78,8 @@ def find_short_answer(question: str, sentence: str) -> ShortAnswer | None:
     reader = {"ko": _read_korean, "zh": _read_chinese}.get(language, _read_english)
     clauses = [clause for clause in _CLAUSE_END.split(sentence) if names_all(question, clause)]
     found = list(reader(question, clauses[0] if len(clauses) == 1 else sentence))
+    if any(one.is_property for one in found):
+        return None
     candidates = [one for one in found if len(one.text) <= _MAX_LENGTH and not _FIGURE.fullmatch(one.text)]
     asks_person = detect_answer_type(question) == "person"
     is_certain = len({one.text for one in candidates if one.is_name or not one.is_circumstance}) == 1
@@ -163,7 +172,8 @@ def _read_run(run: list[re.Match[str]], kind: set[str], sentence: str) -> Iterab
     article = sentence.rfind("the ", 0, run[0].start()) == run[0].start() - len("the ")
     text = "the " * article + sentence[run[0].start() : run[-1].end()]
     is_circumstance = bool(_ENGLISH_CIRCUMSTANCE.search(sentence[: run[0].start()].lower()))
-    yield _Candidate(text, any(kinds), is_name, is_circumstance)
+    is_property = bool(_OWNER_AFTER.match(sentence, run[-1].end())) and not _NAMES_ITSELF.search(text)
+    yield _Candidate(text, any(kinds), is_name, is_circumstance, is_property)
 
 
 def _read_korean(question: str, sentence: str) -> Iterable[_Candidate]:
@@ -182,8 +192,10 @@ def _read_korean(question: str, sentence: str) -> Iterable[_Candidate]:
             continue
         run.append(word if word.endswith("의") else bare)
         if (bare != word and not word.endswith("의")) or at == len(words) - 1:
-            if not owner.endswith("의") or is_kind:
-                yield _Candidate(" ".join(run), is_kind, is_circumstance=bool(_KOREAN_CIRCUMSTANCE.search(word)))
+            text, is_owned = " ".join(run), owner.endswith("의") and not is_kind
+            if not (is_owned and _NAMES_ITSELF.search(text)):
+                is_circumstance = bool(_KOREAN_CIRCUMSTANCE.search(word))
+                yield _Candidate(text, is_kind, is_circumstance=is_circumstance, is_property=is_owned)
             run, owner = [], ""
 
 
@@ -199,6 +211,6 @@ def _read_chinese(question: str, sentence: str) -> Iterable[_Candidate]:
             for piece in re.finditer(rf"(?:(?!{_CHINESE_BREAK.pattern}).)+", text[gap.start() : end]):
                 last = gap.start() + piece.end() == end
                 said = piece[0].strip(_CHINESE_EDGE)
-                is_property = piece[0].startswith("的") and not is_kind
-                if len(said) > 1 and not is_property:
-                    yield _Candidate(said + kind * (is_kind and last), is_kind and last)
+                is_owned = piece[0].startswith("的") and not is_kind
+                if len(said) > 1 and not (is_owned and _NAMES_ITSELF.search(said)):
+                    yield _Candidate(said + kind * (is_kind and last), is_kind and last, is_property=is_owned)
