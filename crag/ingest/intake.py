@@ -191,13 +191,15 @@ def strip_credentials(spec: str) -> str:
 
 
 def list_readable_files(folder: Path) -> list[Path]:
-    """List every file below the folder with a supported suffix, except hidden ones."""
+    """List every file below the folder with a supported suffix, except hidden ones and links that lead elsewhere."""
+    root = folder.resolve()
     return [
         path
         for path in sorted(folder.rglob("*"))
         if path.suffix.lower() in READABLE_SUFFIXES
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and path.is_file()
+        and (not path.is_symlink() or path.resolve().is_relative_to(root))
     ]
 
 

@@ -99,8 +99,7 @@ async def test_a_folder_of_this_machine_is_added_without_what_is_no_file(applica
         added = await client.call_tool("add_document", {"location": str(folder)}, progress_callback=note_progress)
         assert not added.is_error, added.content[0].text
         found = {Path(one["source"]).name: one["status"] for one in added.structured_content["sources"]}
-        assert found["ferry.md"] == "added"
-        assert set(found.values()) - {"added"} <= {"failed"}
+        assert found == {"ferry.md": "added"}, "links may lead anywhere"
         assert totals["Embedding passages"] == 1
         assert 0 not in totals.values(), "a client divides by the total"
         for special in (folder / "pipe.md", Path("/dev/zero")):
