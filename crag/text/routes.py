@@ -280,8 +280,8 @@ def _guess_parts(asked: str) -> tuple[str, ...]:
 
 
 def _stands_alone(clause: str) -> bool:
-    """Return whether a clause names its subject, or so much else that a pronoun does not matter."""
-    return names_something(clause) or len(extract_terms(clause)) > 1
+    """Return whether a clause names its subject, not only a year, or so much else that a pronoun does not matter."""
+    return (names_something(clause) and not clause.strip().isdigit()) or len(extract_terms(clause)) > 1
 
 
 def _has_meaning(clause: str) -> bool:
