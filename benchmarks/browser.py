@@ -175,7 +175,7 @@ def _measure(screen: Screen, address: str, empty: Page, bare: str, rounds: int) 
     empty.goto(bare)
     empty.get_by_role("heading", name="Drawn 1").wait_for()
     open_page(page, address)
-    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    page.get_by_test_id("stSidebar").get_by_text("History", exact=True).click()
     page.get_by_role("button", name="The long one").wait_for()
     for _ in range(rounds):
         _click_on_empty(empty, table)
@@ -228,7 +228,7 @@ def _switch_pages(screen: Screen, table: Table) -> None:
 def _open_sources(screen: Screen, table: Table) -> None:
     """Open the drawer on pages that nobody has looked at before."""
     page = screen.page
-    page.get_by_test_id("stSidebar").get_by_text("Conversations", exact=True).click()
+    page.get_by_test_id("stSidebar").get_by_text("History", exact=True).click()
     page.get_by_test_id("stSidebar").get_by_role("button", name="The one on paper").first.click()
     page.get_by_text(HARBOURS[0]).first.wait_for()
     for number in range(len(HARBOURS)):
