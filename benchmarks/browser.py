@@ -40,8 +40,9 @@ st.session_state.n = st.session_state.get("n", 0) + 1
 st.button("Again")
 st.title(f"Drawn {st.session_state.n}")
 """
-# Resolves with the milliseconds from the event to the first frame after which `there` holds.
-_ARM = """([event, there]) => { window.__measured = new Promise((resolve) => {
+# Resolves with the milliseconds from the event to the first frame after which `there` holds; fails after half a minute.
+_ARM = """([event, there]) => { window.__measured = new Promise((resolve, reject) => {
+  setTimeout(() => reject(new Error(`not seen: ${there}`)), 30_000)
   const holds = new Function("return " + there)
   document.addEventListener(event, (first) => {
     const look = () => holds() ? requestAnimationFrame(() => resolve(performance.now() - first.timeStamp))
@@ -234,7 +235,10 @@ def _open_sources(screen: Screen, table: Table) -> None:
     for number in range(len(HARBOURS)):
         answer = page.get_by_test_id("stChatMessage").nth(2 * number + 1)
         screen.pause()
-        shown = '[...document.querySelectorAll("[role=dialog] img")].some((one) => one.complete && one.naturalWidth)'
+        shown = (
+            '[...document.querySelectorAll("[role=dialog] *")].some((one) => {'
+            'const picture = one.shadowRoot?.querySelector("img"); return picture?.complete && picture.naturalWidth })'
+        )
         taken = _time_action(page, "click", shown, answer.locator('a[href^="#cite-"]').first.click)
         table.add("drawer with picture", taken, screen.settle())
         page.keyboard.press("Escape")
