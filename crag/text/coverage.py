@@ -112,6 +112,8 @@ class BuiltinCoverageCheck(CoverageCheck):
     ) -> bool:
         """Return whether one of the quotations lacks nothing, and whether an `answer` in other words keeps to them."""
         asked = analyze_question(question, self._statistics)
+        if not _names_anything(asked):
+            return False
         if not self._covers(asked, used) and not all(self._covers_part(asked, part, used) for part in _clauses(asked)):
             return False
         if _has_rival(asked, used, passages):
@@ -208,6 +210,11 @@ class BuiltinCoverageCheck(CoverageCheck):
     def _covers_part(self, question: AnalyzedQuestion, part: AnalyzedQuestion, used: Sequence[Quotation]) -> bool:
         """Return whether a quotation covers a part; it must also hold the names in the rest of the question."""
         return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
+
+
+def _names_anything(question: AnalyzedQuestion) -> bool:
+    """Return whether a question names what it is about; of "你能做什么？" any sentence would lack nothing."""
+    return bool(find_topics(question) or _FIGURE.search(question.text) or _LATIN.search(question.text))
 
 
 def _is_unconditional(question: AnalyzedQuestion) -> bool:

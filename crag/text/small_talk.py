@@ -77,7 +77,8 @@ def detect_small_talk(message: str, *, by_resemblance: bool = True) -> SmallTalk
     if not kinds or None in kinds:
         # one phrase with a comma or an “and” in it
         kind = _clause_kind(re.sub("[,，、]", " ", message))
-        return kind or (classify_small_talk(message, _SURE) if by_resemblance and _bare(message) else None)
+        rest = strip_small_talk(message) if by_resemblance else ""
+        return kind or (classify_small_talk(rest, _SURE) if _bare(rest) else None)
     return min((kind for kind in kinds if kind), key=_KINDS.index)
 
 

@@ -544,6 +544,11 @@ def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quote
     assert BuiltinCoverageCheck(embedder, CountedTermStatistics()).is_covered(question, [quoted]) == covered
 
 
+def test_no_sentence_covers_a_question_that_names_nothing(embedder):
+    check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
+    assert not check.is_covered("你能做什么？", [Quotation("The deposit is two months' rent.", "Lease of Flat 4B")])
+
+
 @pytest.mark.parametrize(
     ("question", "other", "text"),
     [
