@@ -16,6 +16,7 @@ from itertools import product
 from crag.protocols import CoverageCheck, Embedder, Quotation
 from crag.text import chinese, english, korean
 from crag.text.contrasts import is_contrary
+from crag.text.definitions import find_term
 from crag.text.language import (
     detect_language,
     extract_terms,
@@ -56,6 +57,10 @@ from crag.text.topics import (
 )
 from crag.types import Passage
 
+_MIN_FRAGMENT_TOPICS = 3
+_GENERAL_TERMS = FRAME_TERMS | frozenset(
+    extract_terms("good bad better best right wrong new first next now today")
+)
 _MAX_WINDOWS = 8
 _MAX_REFERENCES = 3
 _MIN_WEIGHT_SHARE = 0.4
@@ -74,6 +79,11 @@ _CJK_QUALIFIERS = (  # words of a question of which its answer must hold one of 
     lazy_regex("가장|제일|최[고대다소저장단]|最(?!近|[后後]|初|[终終])"),
     lazy_regex("합계|총[합액계]|총매출|누계|[总總合][计計和]|累[计計]"),
     lazy_regex("평균|平均|均[价價值]"),
+)
+_ASKS = lazy_regex(
+    r"\b(?:who|whom|whose|whats?|when|where|why|how|which|is|are|was|were|do|does|did|can|could|may|must|shall|should|will"
+    r"|would|has|have|had)\b",
+    re.IGNORECASE,
 )
 _LATIN = lazy_regex(r"[A-Za-z][A-Za-z\d-]*")
 _NUMBERED = lazy_regex(r"\d+(?:학년|반|층|동|호선|호|조|급|과|관|[楼樓层層栋棟号號班室级級])(?![가-힣\d])")  # 3반, 2楼
@@ -112,7 +122,7 @@ class BuiltinCoverageCheck(CoverageCheck):
     ) -> bool:
         """Return whether one of the quotations lacks nothing, and whether an `answer` in other words keeps to them."""
         asked = analyze_question(question, self._statistics)
-        if not _names_anything(asked):
+        if not _names_enough(asked):
             return False
         if not self._covers(asked, used) and not all(self._covers_part(asked, part, used) for part in _clauses(asked)):
             return False
@@ -212,9 +222,19 @@ class BuiltinCoverageCheck(CoverageCheck):
         return self._covers(part, [each for each in used if not find_gaps(question, each, self._embedder).names])
 
 
-def _names_anything(question: AnalyzedQuestion) -> bool:
-    """Return whether a question names what it is about; of "你能做什么？" any sentence would lack nothing."""
-    return bool(find_topics(question) or _FIGURE.search(question.text) or _LATIN.search(question.text))
+def _names_enough(question: AnalyzedQuestion) -> bool:
+    """Return whether a question names enough for a sentence to be certain: not "Is it good?", "opening hours", "1".
+
+    English that asks nothing must name three things, or one by its name.
+    """
+    topics = [word for word, parts in find_topics(question) if not _GENERAL_TERMS.issuperset(parts)]
+    if not re.search(r"[^\W\d_]", question.text):
+        return False
+    if question.names or _FIGURE.search(question.text) or find_term(question.text):
+        return True
+    if question.is_cjk:
+        return bool(topics or _LATIN.search(question.text))
+    return len(topics) >= (1 if _ASKS.search(question.text) else _MIN_FRAGMENT_TOPICS)
 
 
 def _is_unconditional(question: AnalyzedQuestion) -> bool:

@@ -85,7 +85,8 @@ _MAX_SENTENCES = 50
 _MEANING = lazy_regex(r"\bmeans?\W*$", re.IGNORECASE)
 _DOCUMENT = lazy_regex(  # what a summary may be of
     r"\b(?:this|these|that|it|they|them|everything|whole|entire|all|documents?|files?|papers?|texts?|pdfs?|reports?|articles?"
-    r"|books?|contracts?|agreements?|polic(?:y|ies)|leases?|handbooks?|manuals?|minutes|stud(?:y|ies)|speech|survey|notes|overall|gist|takeaways|conclusions?)\b"
+    r"|books?|contracts?|agreements?|polic(?:y|ies)|leases?|handbooks?|manuals?|minutes|stud(?:y|ies)|speech|survey|notes"
+    r"|overall|gist|takeaways|highlights|(?:key|main) (?:points|findings|ideas)|conclusions?)\b"
     r"|[이그] |전체|문서|파일|자료|보고서|논문|계약서|규정|책|글|약관|내용|회의록|설명서|요지|핵심"
     r"|[这這该該全整]|文[件档檔章]|[报報]告|合同|[书書]|[内內]容|[条條]款|大意|主旨|要[点點]|[协協][议議]|[论論]文",
     re.IGNORECASE,
@@ -163,7 +164,7 @@ def _choose_list(topic: str, place: str = "") -> RouteChoice:
 
 def _asks_fact(asked: str) -> bool:
     """Return whether a question names no document to sum up, or asks what something means or for title or author."""
-    is_question = bool(_words("asks").search(asked))
+    is_question = asked.isascii() or bool(_words("asks").search(asked))
     is_of_document = bool(_words("asks_title").search(asked))
     return is_of_document or bool(_MEANING.search(asked)) or (is_question and not _DOCUMENT.search(asked))
 

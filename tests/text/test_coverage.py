@@ -544,9 +544,21 @@ def test_an_announcement_or_half_a_list_covers_nothing(embedder, question, quote
     assert BuiltinCoverageCheck(embedder, CountedTermStatistics()).is_covered(question, [quoted]) == covered
 
 
-def test_no_sentence_covers_a_question_that_names_nothing(embedder):
+@pytest.mark.parametrize(
+    ("message", "sentence", "covered"),
+    [
+        ("你能做什么？", "The deposit is two months' rent.", False),
+        ("test", "Bouldering needs no test.", False),
+        ("Is it good?", "Vouchers bought in 2023 are still good.", False),
+        ("opening hours", "The opening hours are from 8 to 20.", False),
+        ("1", "Room 1 is closed.", False),
+        ("Who is the clerk?", "The clerk is Ada Moor.", True),
+        ("price of the Odby pass", "The price of the Odby pass is £12.", True),
+    ],
+)
+def test_a_message_that_names_too_little_is_covered_by_nothing(embedder, message, sentence, covered):
     check = BuiltinCoverageCheck(embedder, CountedTermStatistics())
-    assert not check.is_covered("你能做什么？", [Quotation("The deposit is two months' rent.", "Lease of Flat 4B")])
+    assert check.is_covered(message, [Quotation(sentence, "")]) == covered
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ from crag.text.routes import SummaryRequest, choose_route, force_route, parse_su
         ("Who visits the station every April?", "fact"),
         ("Sum up the expenses of May", "fact"),
         ("what will I be charged if I forget my appointment", "fact"),
+        ("write a poem", "fact"),
         ("which plot was flooded and can't be let out before 2026", "fact"),
         ("보증금은 어디에서 언급되나요?", "list"),
         ("列出所有风险", "list"),
