@@ -58,9 +58,7 @@ from crag.text.topics import (
 from crag.types import Passage
 
 _MIN_FRAGMENT_TOPICS = 3
-_GENERAL_TERMS = FRAME_TERMS | frozenset(
-    extract_terms("good bad better best right wrong new first next now today")
-)
+_GENERAL_TERMS = FRAME_TERMS | frozenset(extract_terms("good bad better best right wrong new first next now today"))
 _MAX_WINDOWS = 8
 _MAX_REFERENCES = 3
 _MIN_WEIGHT_SHARE = 0.4
