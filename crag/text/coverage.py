@@ -225,13 +225,15 @@ def _names_enough(question: AnalyzedQuestion) -> bool:
 
     English that asks nothing must name three things, or one by its name.
     """
-    topics = [word for word, parts in find_topics(question) if not _GENERAL_TERMS.issuperset(parts)]
     if not re.search(r"[^\W\d_]", question.text):
         return False
     if question.names or _FIGURE.search(question.text) or find_term(question.text):
         return True
+    topics = find_topics(question)
     if question.is_cjk:
-        return bool(topics or _LATIN.search(question.text))
+        asks_value = question.answer_type in SINGLE_VALUE_TYPES and question.order
+        return bool(topics or asks_value or _LATIN.search(question.text))
+    topics = [(word, parts) for word, parts in topics if not _GENERAL_TERMS.issuperset(parts)]
     return len(topics) >= (1 if _ASKS.search(question.text) else _MIN_FRAGMENT_TOPICS)
 
 
